@@ -1,0 +1,26 @@
+"""cellward protects statistical tables: least change, sums kept, and a proof. The public names, nothing else."""
+
+from cellward.audit.verify import verify
+from cellward.errors import CellwardError, InputError, SolverError, VerificationError
+from cellward.hierarchy import Hierarchy
+from cellward.protect.rounding import ControlledRounding
+from cellward.protection import Protection
+from cellward.release import Release
+from cellward.table.link import link
+from cellward.table.table import Table
+from cellward.version import __version__
+
+__all__ = [
+    "CellwardError",
+    "ControlledRounding",
+    "Hierarchy",
+    "InputError",
+    "Protection",
+    "Release",
+    "SolverError",
+    "Table",
+    "VerificationError",
+    "__version__",
+    "link",
+    "verify",
+]

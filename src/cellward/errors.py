@@ -1,0 +1,19 @@
+"""Errors: each says in one sentence what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+
+class CellwardError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InputError(CellwardError):
+    """The input cannot be used as it stands; the message names the place and the remedy."""
+
+
+class SolverError(CellwardError):
+    """A solver crashed, stopped without an answer, or gave one that does not hold; nothing is released."""
+
+
+class VerificationError(CellwardError):
+    """A result did not pass its exact verification; nothing is released."""

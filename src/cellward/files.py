@@ -1,0 +1,35 @@
+"""Files: written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from cellward.errors import InputError
+
+
+def write_whole(path: Path, data: bytes, *, confidential: bool = False) -> Path:
+    """Write beside the target and move into place, so that a reader finds the old file or the new one and never a part.
+
+    A confidential file can be read by its owner alone.
+    """
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+        if not confidential:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)  # noqa: PTH101
+        os.replace(temporary, path)  # noqa: PTH105
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

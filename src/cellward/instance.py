@@ -1,0 +1,93 @@
+"""Instance: exact integers, bounds, levels; the only thing a method sees.
+
+Legend: a true values, M·a = b in ``relations``, lower ≤ a ≤ upper the public bounds, w the weights of the objective Σ w·|v − a|; everything an integer in
+units of 10^−decimals (weights: 10^−weight_decimals).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.errors import InputError
+from cellward.exact import Numbers
+from cellward.risk.sensitivity import Sensitivity
+from cellward.table.labels import Labels
+from cellward.table.relations import Relations
+from cellward.table.table import Table
+
+Ints = NDArray[np.int64]
+Weights = Literal["table"] | Sequence[float] | NDArray[np.float64] | Ints | None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Instance:
+    """One problem for a protection method."""
+
+    relations: Relations
+    a: Ints
+    decimals: int
+    lower: Ints
+    upper: Ints
+    weight: Ints
+    weight_decimals: int
+    sensitivity: Sensitivity
+    labels: Labels
+
+    @staticmethod
+    def of(table: Table, *, weights: Weights = None) -> Instance:
+        """The instance of a table; ``weights``: None for 1 each, ``"table"`` for the table's own, or one a cell."""
+        if weights is None:
+            weight, weight_decimals = np.ones(table.cells, np.int64), 0
+        elif isinstance(weights, str):
+            if weights != "table":
+                raise InputError(f"weights={weights!r} is not known; use 'table', one number a cell, or None")
+            if table.weight is None:
+                raise InputError("weights='table': the table has no weights; read them from a column or give them here")
+            weight, weight_decimals = table.weight, table.weight_decimals
+        else:
+            numbers = Numbers.read(np.asarray(weights).ravel(), lambda i: f"weight of {table.labels.name(i)}")
+            weight, weight_decimals = numbers.scaled(), numbers.decimals
+            if len(weight) != table.cells:
+                raise InputError(f"weights: {len(weight)} for {table.cells} cells; give one a cell")
+            if int(weight.min(initial=0)) < 0:
+                raise InputError(
+                    f"weights: that of {table.labels.name(int(weight.argmin()))} is negative; weights are costs"
+                )
+        return Instance(
+            relations=table.relations,
+            a=table.scaled,
+            decimals=table.decimals,
+            lower=table.lower,
+            upper=table.upper,
+            weight=weight,
+            weight_decimals=weight_decimals,
+            sensitivity=table.sensitivity,
+            labels=table.labels,
+        )
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.a)
+
+    def __repr__(self) -> str:
+        return f"Instance({self.cells:,} cells, {self.relations.equations:,} equations, {len(self.sensitivity.unsafe):,} unsafe)"
+
+    def permuted(self, order: Ints) -> Instance:
+        """The same instance when cell order[k] becomes cell k."""
+        s = self.sensitivity
+        return replace(
+            self,
+            relations=self.relations.permuted(order),
+            a=self.a[order],
+            lower=self.lower[order],
+            upper=self.upper[order],
+            weight=self.weight[order],
+            sensitivity=Sensitivity(s.status[order], s.lpl[order], s.upl[order], s.spl[order]),
+            labels=self.labels.permuted(order),
+        )

@@ -1,0 +1,74 @@
+"""Method: the shape every protection method has, and the one road from a table to a checked Protection."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from time import perf_counter
+
+from cellward.errors import InputError
+from cellward.instance import Instance, Weights
+from cellward.protection import Protection
+from cellward.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a solve may use: seconds (None: no limit), threads, and the seed of any tie it breaks at random."""
+
+    time_limit_s: float | None = None
+    threads: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.time_limit_s is not None and not self.time_limit_s > 0:
+            raise InputError(f"time_limit_s={self.time_limit_s}: give a positive number of seconds, or None")
+        if self.threads < 1:
+            raise InputError(f"threads={self.threads}: give at least 1")
+        if not 0 <= self.seed < 2**31:
+            raise InputError(f"seed={self.seed}: give a whole number from 0 to {2**31 - 1}")
+
+
+class Clock:
+    """Counts a solve's time against its limit."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._start = perf_counter()
+        self._limit = limits.time_limit_s
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._start
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, at least a thousandth, or None without a limit."""
+        return None if self._limit is None else max(self._limit - self.spent, 0.001)
+
+
+class Method(ABC):
+    """A protection method: a frozen dataclass of options with these three verbs."""
+
+    @abstractmethod
+    def accepts(self, instance: Instance) -> str | None:
+        """None when the method can guarantee what the instance asks; otherwise the reason why not, with the remedy."""
+
+    @abstractmethod
+    def solve(self, instance: Instance, limits: Limits) -> Protection:
+        """Solve one instance; the Protection checks itself exactly when it is made."""
+
+    def protect(
+        self,
+        table: Table,
+        *,
+        weights: Weights = None,
+        time_limit_s: float | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> Protection:
+        """Protect a table: build the instance, solve it, check the answer exactly."""
+        instance = Instance.of(table, weights=weights)
+        if reason := self.accepts(instance):
+            raise InputError(reason)
+        return self.solve(instance, Limits(time_limit_s=time_limit_s, threads=threads or 1, seed=seed))

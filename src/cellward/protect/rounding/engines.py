@@ -1,0 +1,177 @@
+"""Engines for zero-restricted rounding, the cheapest exact one first: minimum-cost flow, a vertex of the linear relaxation, branch and bound.
+
+Which one is taken depends on the instance alone, so that the same input always gives the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.errors import SolverError
+from cellward.protect.method import Clock, Limits
+from cellward.protect.rounding.model import RoundingModel
+from cellward.solve.flow import solve_flow
+from cellward.solve.highs import solve_lp, solve_mip
+from cellward.solve.model import FlowModel, LinearModel
+from cellward.table.network import Network
+from cellward.table.relations import ranges
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FLOW_FROM = 4000
+"""Free cells from which a network goes to the flow solver's process; below, HiGHS answers before that process would have started."""
+
+_WHOLE = 1e-6
+"""An x this near to 0 or 1 is taken for it; the table made of it is checked exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """An engine's answer: x on all cells, and a lower bound on cost·x over the free cells in the cost's own units."""
+
+    status: Literal["optimal", "feasible", "infeasible", "unknown"]
+    engine: str
+    x: Bools | None = None
+    bound: int | None = None
+
+
+def solve(model: RoundingModel, limits: Limits) -> Found:
+    """Choose the engine by structure and size, and run it."""
+    if not model.free.any():
+        return Found("optimal", "nothing to decide", np.zeros(len(model.free), bool), 0)
+    clock = Clock(limits)
+    network = model.instance.relations.network if model.one_step else None
+    if network is not None and int(model.free.sum()) >= FLOW_FROM:
+        return _flow(model, network, clock)
+    kept = _independent(model) if network is None else network.equations
+    return _relaxation(model, kept, limits, clock)
+
+
+def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
+    """Minimum-cost flow of the flips away from the nearest choice: all costs ≥ 0, and only what fails to add up has to move."""
+    nearest = model.nearest & model.free
+    arc = np.flatnonzero(model.free & (network.tail >= 0))
+    flipped = nearest[arc]
+    tail = np.where(flipped, network.head[arc], network.tail[arc])
+    head = np.where(flipped, network.tail[arc], network.head[arc])
+    need = np.zeros(network.nodes, np.int64)
+    rest, common = model.rest[network.equations], model.common[network.equations]
+    need[:-1] = network.sign * (rest // np.maximum(common, 1))
+    up = arc[flipped]
+    need -= np.bincount(network.head[up], minlength=network.nodes) - np.bincount(
+        network.tail[up], minlength=network.nodes
+    )
+    need[-1] = -int(need[:-1].sum())
+    cost = np.abs(model.cost[arc])
+    unit = _unit(cost)
+    outcome = solve_flow(
+        FlowModel(tail=tail, head=head, capacity=np.ones(len(arc), np.int64), cost=cost // unit, supply=-need),
+        time_limit_s=clock.left,
+    )
+    if outcome.x is None:
+        return Found("unknown" if outcome.status == "unknown" else "infeasible", "minimum-cost flow")
+    x = nearest.copy()
+    x[arc] ^= outcome.x > 0.5
+    return Found("optimal", "minimum-cost flow", x, int(model.cost[x & model.free].sum()))
+
+
+def _independent(model: RoundingModel) -> Ints:
+    """The equations that are left without the implied ones."""
+    relations = model.instance.relations
+    keep = np.ones(relations.equations, bool)
+    keep[relations.redundant] = False
+    return np.flatnonzero(keep)
+
+
+def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Clock) -> Found:
+    """A vertex of the linear relaxation; where it is whole it is optimal, and each block where it is not goes to branch and bound."""
+    free = np.flatnonzero(model.free)
+    linear, unit = _linear(model, equations, free)
+    outcome = solve_lp(linear, time_limit_s=clock.left, threads=limits.threads, seed=limits.seed)
+    if outcome.x is None:
+        return Found("infeasible" if outcome.status == "infeasible" else "unknown", "HiGHS LP")
+    x = np.zeros(len(model.free), bool)
+    x[free] = outcome.x > 0.5
+    if outcome.status == "feasible":  # stopped at the limit before the vertex was optimal
+        return Found("unknown", "HiGHS LP")
+    broken = np.abs(outcome.x - np.rint(outcome.x)) > _WHOLE
+    if not broken.any():
+        return Found("optimal", "HiGHS LP", x, int(model.cost[x & model.free].sum()))
+    block = model.instance.relations.blocks(model.free)
+    bound, proven = 0, True
+    for label in np.unique(block[free[broken]]).tolist():
+        part = free[block[free] == label]
+        found = _branch(model, equations, part, limits, clock)
+        if found.x is None or found.bound is None:
+            return found
+        x[part] = found.x
+        bound += found.bound
+        proven &= found.status == "optimal"
+    whole = free[~np.isin(block[free], np.unique(block[free[broken]]))]
+    bound += int(model.cost[whole[x[whole]]].sum())
+    return Found("optimal" if proven else "feasible", "HiGHS MIP", x, bound)
+
+
+def _branch(model: RoundingModel, equations: Ints, part: Ints, limits: Limits, clock: Clock) -> Found:
+    """Branch and bound on one block; costs are whole numbers, so a gap below 1 is no gap."""
+    linear, unit = _linear(model, equations, part)
+    outcome = solve_mip(
+        linear, time_limit_s=clock.left, threads=limits.threads, seed=limits.seed, absolute_gap=1 - 1e-3
+    )
+    if outcome.x is None:
+        return Found("infeasible" if outcome.status == "infeasible" else "unknown", "HiGHS MIP")
+    x = outcome.x > 0.5
+    value = int(model.cost[part[x]].sum())
+    bound = (
+        unit * math.ceil(outcome.bound - 1e-6 * max(1.0, abs(outcome.bound)))
+        if math.isfinite(outcome.bound)
+        else -int(np.abs(model.cost).sum())
+    )
+    bound = min(bound, value)
+    return Found("optimal" if bound == value else "feasible", "HiGHS MIP", x, bound)
+
+
+def _unit(cost: Ints) -> int:
+    """The greatest common divisor of the costs, at least 1."""
+    return max(int(np.gcd.reduce(cost)), 1) if len(cost) else 1
+
+
+def _linear(model: RoundingModel, equations: Ints, part: Ints) -> tuple[LinearModel, int]:
+    """The linear model of some free cells (a union of blocks) on these equations, in small whole numbers; and the unit its cost is counted in."""
+    relations = model.instance.relations
+    column = np.full(relations.cells, -1, np.int64)
+    column[part] = np.arange(len(part))
+    pick = ranges(relations.indptr[equations], relations.indptr[equations + 1])
+    row = np.repeat(np.arange(len(equations)), relations.indptr[equations + 1] - relations.indptr[equations])
+    inside = column[relations.indices[pick]] >= 0
+    pick, row = pick[inside], row[inside]
+    used, new_row = np.unique(row, return_inverse=True)
+    common = model.common[equations[used]]
+    coefs = relations.coefs[pick] * model.r[relations.indices[pick]] // common[new_row]
+    right = (model.rest[equations[used]] // common).astype(float)
+    cost = model.cost[part]
+    unit = _unit(cost)
+    ones = np.ones(len(part))
+    return LinearModel(
+        cost=(cost // unit).astype(float),
+        lower=np.zeros(len(part)),
+        upper=ones,
+        indptr=np.concatenate(([0], np.cumsum(np.bincount(new_row, minlength=len(used))))).astype(np.int64),
+        indices=column[relations.indices[pick]],
+        coefs=coefs.astype(float),
+        row_lower=right,
+        row_upper=right,
+        integer=ones > 0,
+    ), unit
+
+
+def check_whole(found: Found) -> None:
+    """An answer without x is no answer."""
+    if found.status in ("optimal", "feasible") and found.x is None:
+        raise SolverError(f"{found.engine} claims an answer and gives none; nothing is released")

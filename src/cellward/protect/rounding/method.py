@@ -1,0 +1,134 @@
+"""ControlledRounding: the options and the flow of the method; model.md beside this file holds model, guarantee and proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.allowed import AllowedSet
+from cellward.errors import InputError, SolverError, VerificationError
+from cellward.exact import LARGEST
+from cellward.instance import Instance
+from cellward.protect.method import Limits, Method
+from cellward.protect.rounding import engines
+from cellward.protect.rounding.model import RoundingModel, allowed_multiples, check_grid
+from cellward.protection import Protection
+from cellward.table.table import equation_text
+from cellward.version import __version__
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ControlledRounding(Method):
+    """Round every cell to one of the two multiples of its base around it, so that all sums hold and Σ w·|v − a| is least.
+
+    ``base`` is one number or one a cell, in the table's units. Zero-restricted: a value that is a multiple stays. Protection levels are not part of
+    this method yet: a table that asks for some is refused, unless ``ignore_levels`` says that a plain rounding is wanted.
+
+    >>> from cellward import Table
+    >>> p = ControlledRounding(base=5).protect(Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
+    >>> p.status, p.objective
+    ('optimal', 16)
+    """
+
+    base: Any = 5
+    ignore_levels: bool = field(default=False, kw_only=True)
+
+    def accepts(self, instance: Instance) -> str | None:
+        """Levels cannot be guaranteed yet."""
+        asked = len(instance.sensitivity.asked)
+        if asked and not self.ignore_levels:
+            return (
+                f"{asked} cells ask for protection levels, which controlled rounding does not guarantee yet; "
+                "round without them by ignore_levels=True (--ignore-levels), or drop them with table.without_levels()"
+            )
+        return None
+
+    def solve(self, instance: Instance, limits: Limits) -> Protection:
+        """Optimal zero-restricted rounding, or the proof that there is none."""
+        began = perf_counter()
+        base = self._bases(instance)
+        check_grid(instance, base)
+        allowed = allowed_multiples(instance, base)
+        model = RoundingModel(instance, allowed)
+        if reason := _hopeless(model):
+            return self._protection(model, "infeasible", began, reason=reason, engine="divisibility and bounds")
+        found = engines.solve(model, limits)
+        if found.status == "infeasible":
+            reason = f"no table of neighbouring multiples keeps every sum ({found.engine}); choose another base or free fixed cells"
+            return self._protection(model, "infeasible", began, reason=reason, engine=found.engine)
+        if found.x is None or found.bound is None:
+            reason = f"nothing was found within {limits.time_limit_s} s ({found.engine}); give more time"
+            return self._protection(model, "failed", began, reason=reason, engine=found.engine, limit_reached=True)
+        down = int(instance.weight @ np.abs(allowed.lo - instance.a)) if _small(model) else model.objective(allowed.lo)
+        try:
+            return self._protection(
+                model,
+                "optimal" if found.status == "optimal" else "feasible",
+                began,
+                scaled=model.values(found.x),
+                bound_scaled=Fraction(down + found.bound),
+                engine=found.engine,
+                limit_reached=found.status != "optimal",
+            )
+        except VerificationError as error:
+            raise SolverError(f"{found.engine} gave an answer that does not hold: {error}") from error
+
+    def _bases(self, instance: Instance) -> Ints:
+        """The base of every cell as scaled integers."""
+        whole = isinstance(self.base, Sequence | np.ndarray) and not isinstance(self.base, str)
+        given = list(self.base) if whole else [self.base]
+        if whole and len(given) != instance.cells:
+            raise InputError(f"base: {len(given)} bases for {instance.cells} cells; give one number, or one a cell")
+        scaled = []
+        for i, base in enumerate(given):
+            where = f"base of {instance.labels.name(i)}" if whole else "base"
+            value = exact.scale_one(base, instance.decimals, where, strict=True)
+            if not 0 < value <= LARGEST:
+                raise InputError(f"{where}: {base} is not a base; give a positive number such as 3, 5 or 10")
+            scaled.append(value)
+        return np.array(scaled if whole else scaled * instance.cells, np.int64)
+
+    def _protection(self, model: RoundingModel, status: Any, began: float, **facts: Any) -> Protection:
+        shown = (
+            list(map(str, self.base))
+            if isinstance(self.base, Sequence | np.ndarray) and not isinstance(self.base, str)
+            else str(self.base)
+        )
+        return Protection(
+            instance=model.instance,
+            method={"name": "controlled rounding", "base": shown, "steps": 1, "version": __version__},
+            status=status,
+            allowed=model.allowed,
+            seconds=perf_counter() - began,
+            **facts,
+        )
+
+
+def _small(model: RoundingModel) -> bool:
+    return float(model.instance.weight.astype(float) @ model.r.astype(float)) < 2**61
+
+
+def _hopeless(model: RoundingModel) -> str:
+    """Why no rounding can exist, when bounds or divisibility already say so."""
+    empty = model.allowed.empty
+    names, decimals = model.instance.labels, model.instance.decimals
+    if len(empty):
+        i = int(empty[0])
+        return f"{names.name(i)} has no multiple of its base next to it inside its bounds; widen the bounds or choose a smaller base"
+    if len(impossible := model.impossible):
+        j = int(impossible[0])
+        words = equation_text(model.instance.relations, names, j, decimals)
+        return f"equation {j}, {words}, cannot be met by neighbouring multiples of its cells' bases; choose other bases"
+    return ""
+
+
+__all__ = ["AllowedSet", "ControlledRounding"]

@@ -1,0 +1,54 @@
+"""Release: the public side; what anyone may see, and no true value."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.files import write_whole
+from cellward.table.labels import Labels
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """Published values with their labels, and what the public is told of the method. Made by :meth:`Protection.release` alone."""
+
+    labels: Labels
+    scaled: Ints
+    decimals: int
+    method: Mapping[str, Any]
+
+    @property
+    def values(self) -> NDArray[np.int64] | NDArray[np.float64]:
+        """The published values in the user's units, in cell order."""
+        return exact.units(self.scaled, self.decimals)
+
+    def columns(self) -> dict[str, list[str]]:
+        """The long table as text columns: the dimensions, or ``cell``, and ``value``."""
+        value = "value" if "value" not in self.labels.dims else "published value"
+        return {
+            **{name: list(column) for name, column in self.labels.columns().items()},
+            value: exact.texts(self.scaled, self.decimals),
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write the long table as CSV, whole or not at all."""
+        columns = self.columns()
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        return write_whole(Path(path), out.getvalue().encode())
+
+    def __repr__(self) -> str:
+        return f"Release({len(self.scaled):,} cells, {self.method.get('name', '')})"

@@ -1,0 +1,1 @@
+"""What is at risk: cell statuses and the protection levels asked for."""

@@ -1,0 +1,1 @@
+"""Table, Relations and the ways to build them."""

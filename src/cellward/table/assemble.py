@@ -1,0 +1,155 @@
+"""Assemble: from numbers, relations and labels to a Table, with everything scaled to one exact unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.errors import InputError
+from cellward.exact import NO_BOUND, Numbers, Where
+from cellward.risk.sensitivity import CellStatus, Sensitivity
+from cellward.table.labels import Labels
+from cellward.table.relations import Relations
+from cellward.table.table import Table, check_additive
+
+Ints = NDArray[np.int64]
+
+_NOISE = 1e-9
+"""An equation missed by less than this share of its terms is missed by float noise, not by a wrong value."""
+
+
+def assemble(
+    *,
+    numbers: Numbers,
+    relations: Relations,
+    labels: Labels,
+    rhs: Numbers | None = None,
+    decimals: int | None = None,
+    lower: Any = 0,
+    upper: Any = None,
+    status: NDArray[np.uint8] | None = None,
+    levels: Mapping[str, Numbers | None] | None = None,
+    weight: Numbers | None = None,
+    remedy: Callable[[int], str] | str = "",
+) -> Table:
+    """Scale everything to common integers, test additivity on them, and make the Table.
+
+    Levels are rounded up to the grid (more protection, never less); a lower bound is rounded up and an upper one down, which loses no value that the
+    table's decimals can express.
+    """
+    exact.check_decimals(decimals)
+    finest = max(numbers.decimals, rhs.decimals if rhs else 0)
+    d = finest if decimals is None else decimals
+    if decimals is None and d and (i := numbers.too_fine(d)) is not None:
+        raise numbers.refuse_too_fine(i, d, _proposal(numbers, rhs, relations, d))
+    scaled = numbers.scaled(d)
+    if rhs is not None:
+        relations = _with_rhs(relations, rhs.scaled(d))
+    relations.check()
+    if decimals is None and d and _only_noise(relations, scaled):
+        proposed = _proposal(numbers, rhs, relations, d)
+        remedy = (
+            "that looks like float noise: round the values at the source and recompute the totals"
+            if proposed is None
+            else f"that is float noise: with decimals={proposed} every equation holds"
+        )
+    check_additive(relations, scaled, d, labels, remedy)
+    n = relations.cells
+    zero = np.zeros(n, np.int64)
+    asked = {name: column.scaled(d, "up") for name, column in (levels or {}).items() if column is not None}
+    return Table(
+        relations=relations,
+        scaled=scaled,
+        decimals=d,
+        lower=bounds(lower, n, d, "lower"),
+        upper=bounds(upper, n, d, "upper"),
+        labels=labels,
+        sensitivity=Sensitivity(
+            np.zeros(n, np.uint8) if status is None else status,
+            asked.get("lpl", zero),
+            asked.get("upl", zero),
+            asked.get("spl", zero),
+        ),
+        weight=_weights(weight),
+        weight_decimals=weight.decimals if weight else 0,
+    )
+
+
+def _weights(weight: Numbers | None) -> Ints | None:
+    if weight is None:
+        return None
+    scaled = weight.scaled()
+    if len(scaled) and int(scaled.min()) < 0:
+        raise InputError(f"{weight.where(int(scaled.argmin()))}: a negative weight; weights are costs, so at least 0")
+    return scaled
+
+
+def _with_rhs(relations: Relations, rhs: Ints) -> Relations:
+    if len(rhs) != relations.equations:
+        raise InputError(f"rhs: {len(rhs)} right-hand sides for {relations.equations} equations; give one an equation")
+    return Relations(relations.cells, relations.indptr, relations.indices, relations.coefs, rhs)
+
+
+def _only_noise(relations: Relations, scaled: Ints) -> bool:
+    """Whether some equations are missed, and all of those by float noise."""
+    miss = np.abs(relations.residual(scaled)).astype(float)
+    size = relations.sums(np.abs(relations.coefs * scaled[relations.indices])).astype(float)
+    return bool(miss.any()) and not np.any(miss > _NOISE * size)
+
+
+def _proposal(numbers: Numbers, rhs: Numbers | None, relations: Relations, decimals: int) -> int | None:
+    """The most decimals, fewer than these, at which all numbers fit and every equation holds."""
+    for fewer in range(decimals - 1, -1, -1):
+        if numbers.too_fine(fewer) is None and (rhs is None or rhs.too_fine(fewer) is None):
+            right = relations.rhs if rhs is None else rhs.scaled(fewer)
+            if not np.any(_with_rhs(relations, right).residual(numbers.scaled(fewer))):
+                return fewer
+    return None
+
+
+def bounds(value: Any, cells: int, decimals: int, side: str) -> Ints:
+    """Cell bounds from None (no bound), one number, or one a cell (±inf allowed)."""
+    sign = -1 if side == "lower" else 1
+    if value is None:
+        return np.full(cells, sign * NO_BOUND, np.int64)
+    column = [value] if np.ndim(value) == 0 else list(value)
+    if np.ndim(value) and len(column) != cells:
+        raise InputError(f"{side}: {len(column)} bounds for {cells} cells; give one number, or one a cell")
+    out = []
+    for i, bound in enumerate(column):
+        if bound is None or (isinstance(bound, float | np.floating) and bound == sign * np.inf):
+            out.append(sign * NO_BOUND)
+            continue
+        scaled = exact.scale_one(bound, decimals, f"{side} bound of cell {i}", "up" if side == "lower" else "down")
+        out.append(max(-NO_BOUND, min(NO_BOUND, scaled)))
+    return np.array(out * cells if np.ndim(value) == 0 else out, np.int64)
+
+
+def read_optional(values: Any, where: Where, cells: int, name: str) -> Numbers | None:
+    """A column that may be missing."""
+    if values is None:
+        return None
+    numbers = Numbers.read(values if isinstance(values, np.ndarray) else list(values), where)
+    if len(numbers.places) != cells:
+        raise InputError(f"{name}: {len(numbers.places)} entries for {cells} cells; give one a cell")
+    return numbers
+
+
+STATUS_LETTERS = {"s": CellStatus.SAFE, "u": CellStatus.UNSAFE, "m": CellStatus.SECONDARY, "z": CellStatus.FIXED}
+
+
+def read_status(letters: list[object], where: Where) -> NDArray[np.uint8]:
+    """Status letters (any case; empty is safe)."""
+    out = np.zeros(len(letters), np.uint8)
+    for i, letter in enumerate(letters):
+        key = "s" if letter is None or letter != letter or letter == "" else str(letter).strip().lower()
+        if key not in STATUS_LETTERS:
+            raise InputError(
+                f"{where(i)}: the status {letter!r} is not known; use s safe, u unsafe, m secondary or z fixed"
+            )
+        out[i] = STATUS_LETTERS[key]
+    return out

@@ -1,0 +1,409 @@
+"""Building a table from a long one: a row a cell, a column a dimension, totals among the rows or computed.
+
+Cells are keyed by one integer, the mixed-radix number of their codes, so that everything below is sorting and searching in arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.errors import InputError
+from cellward.exact import LARGEST, Numbers, check_decimals
+from cellward.hierarchy import Hierarchy
+from cellward.table.assemble import assemble, read_status
+from cellward.table.labels import Labels
+from cellward.table.relations import Relations, ranges
+from cellward.table.table import Table
+
+Ints = NDArray[np.int64]
+Place = Callable[[int, str], str]
+
+_MOST_CELLS = 50_000_000
+
+
+def build_from_frame(
+    frame: Any,
+    dims: tuple[str, ...],
+    value: str,
+    hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]],
+    total: str | Mapping[str, str],
+    totals: str,
+    missing: str,
+    columns: Mapping[str, str | None],
+    decimals: int | None,
+    lower: Any,
+    upper: Any,
+    place: Place | None = None,
+) -> Table:
+    """See :meth:`Table.from_frame`; ``place`` says where a row's entry stands (file and line), for error messages."""
+    place = place or (lambda row, column: f"row {row}, column {column}")
+    check_decimals(decimals)
+    for option, given, known in (
+        ("totals", totals, ("auto", "given", "compute")),
+        ("missing", missing, ("absent", "zero")),
+    ):
+        if given not in known:
+            raise InputError(f"{option}={given!r} is not known; use one of {', '.join(map(repr, known))}")
+    column = _columns(frame)
+    _check_names(column, dims, value, hierarchies, columns)
+    if not len(column(value)):
+        raise InputError("the table has no rows; give at least one cell")
+    axes = [_axis(dim, column(dim), hierarchies.get(dim), total, place) for dim in dims]
+    cells = _Cells(axes, np.stack([axis.code for axis in axes]))
+    cells.refuse_duplicates(place, dims[0])
+    numbers = Numbers.read(column(value), lambda i: place(i, value))
+    attributes = {name: _attribute(name, column(key), key, place) for name, key in columns.items() if key is not None}
+
+    d = numbers.decimals if decimals is None else decimals
+    given = cells
+    targets = [_computed(axis, totals) for axis in axes]
+    if totals == "compute":
+        cells, numbers = cells.without_totals(numbers)
+    if missing == "zero":
+        cells, numbers = cells.with_zeros(numbers, [axis.bottom for axis in axes])
+    if any(len(target) for target in targets):
+        if numbers.too_fine(d) is None:
+            cells, numbers = cells.with_computed(numbers.scaled(d), d, targets)
+        else:
+            numbers.scaled(d)  # raises, with the decimals to use
+
+    labels = Labels(
+        cells.count, dims, tuple(axis.codes for axis in axes), tuple(cells.code), tuple(axis.total for axis in axes)
+    )
+    relations, absent = cells.relations()
+    spread = {name: _spread(attribute, given, cells) for name, attribute in attributes.items()}
+
+    def remedy(j: int) -> str:
+        fix = "correct the values, or recompute the totals with totals='compute'"
+        return f"{lost} not in the table: add the cell, or {fix}" if (lost := absent(j)) else fix
+
+    return assemble(
+        numbers=numbers,
+        relations=relations,
+        labels=labels,
+        decimals=decimals,
+        lower=lower,
+        upper=upper,
+        status=None if "status" not in spread else np.array([code or 0 for code in spread["status"]], np.uint8),
+        levels={name: _numbers(spread.get(name), 0, name, labels) for name in ("lpl", "upl", "spl")},
+        weight=_numbers(spread.get("weight"), 1, "weight", labels),
+        remedy=remedy,
+    )
+
+
+def _columns(frame: Any) -> Callable[[str], Any]:
+    """How to get a column by name: a mapping's, or any data frame's through narwhals."""
+    if isinstance(frame, Mapping):
+        return lambda name: frame[name]
+    import narwhals as nw
+
+    try:
+        data = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise InputError(
+            f"a {type(frame).__name__} is not a data frame; give pandas, polars, pyarrow or a mapping of columns"
+        ) from error
+
+    def column(name: str) -> Any:
+        if name not in data.columns:
+            raise KeyError(name)
+        series = data[name]
+        return series.to_numpy() if series.dtype.is_numeric() and not series.dtype.is_decimal() else series.to_list()
+
+    return column
+
+
+def _check_names(
+    column: Callable[[str], Any],
+    dims: tuple[str, ...],
+    value: str,
+    hierarchies: Mapping[str, Any],
+    extra: Mapping[str, str | None],
+) -> None:
+    if not dims:
+        raise InputError("dims: name at least one dimension column")
+    if len(set(dims)) < len(dims):
+        raise InputError("dims: a column is named twice; name each dimension once")
+    lengths = set()
+    for name in (*dims, value, *(key for key in extra.values() if key is not None)):
+        try:
+            lengths.add(len(column(name)))
+        except KeyError:
+            raise InputError(
+                f"there is no column {name!r}; check the names given for dims, value, status and levels"
+            ) from None
+    if len(lengths) > 1:
+        raise InputError("the columns differ in length; give one entry a row in each")
+    for dim in hierarchies:
+        if dim not in dims:
+            raise InputError(f"hierarchies: {dim!r} is not among the dims {', '.join(dims)}; name a dimension column")
+
+
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """One dimension: its codes, the sums between them, and the code of every row."""
+
+    name: str
+    codes: tuple[str, ...]
+    sums: tuple[tuple[int, tuple[int, ...]], ...]
+    code: Ints
+    total: str | None
+
+    @property
+    def bottom(self) -> Ints:
+        """Codes that are not a sum of others."""
+        parents = {parent for parent, _ in self.sums}
+        return np.array([c for c in range(len(self.codes)) if c not in parents], np.int64)
+
+
+def _axis(
+    name: str, entries: Any, given: Hierarchy | Sequence[Hierarchy] | None, total: str | Mapping[str, str], place: Place
+) -> _Axis:
+    texts = [_code(entry, i, name, place) for i, entry in enumerate(entries)]
+    seen = dict.fromkeys(texts)
+    own_total = total if isinstance(total, str) else total.get(name, "Total")
+    if given is None:
+        parts = [code for code in seen if code != own_total]
+        hierarchy = Hierarchy.flat(parts, total=own_total) if parts else None
+    else:
+        several = [given] if isinstance(given, Hierarchy) else list(given)
+        hierarchy = several[0].merge(*several[1:])
+    if hierarchy is None:
+        codes: tuple[str, ...] = tuple(seen)
+        sums: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    else:
+        if lost := hierarchy.unknown(seen):
+            where = place(texts.index(lost[0]), name)
+            more = "" if len(lost) == 1 else f" (and {len(lost) - 1} more codes)"
+            raise InputError(
+                f"{where}: the code {lost[0]!r} is not in the hierarchy of {name}{more}; add it there or correct the row"
+            )
+        codes = hierarchy.codes
+        at = {code: k for k, code in enumerate(codes)}
+        sums = tuple((at[parent], tuple(at[child] for child in children)) for parent, children in hierarchy.sums)
+    at = {code: k for k, code in enumerate(codes)}
+    top = (
+        own_total
+        if own_total in at
+        else (hierarchy.roots[0] if hierarchy is not None and len(hierarchy.roots) == 1 else None)
+    )
+    return _Axis(name, codes, sums, np.array([at[t] for t in texts], np.int64), top)
+
+
+def _code(entry: Any, row: int, name: str, place: Place) -> str:
+    if entry is None or entry != entry or entry == "":
+        raise InputError(f"{place(row, name)}: no code; fill in the code, or the total's code if the total is meant")
+    if isinstance(entry, float | np.floating):
+        raise InputError(
+            f"{place(row, name)}: the code {entry} is a decimal number; make the column text, so that codes stay as written"
+        )
+    return str(entry)
+
+
+def _attribute(name: str, entries: Any, key: str, place: Place) -> list[Any]:
+    if name == "status":
+        return list(read_status(list(entries), lambda i: place(i, key)))
+    filled = [0 if entry is None or entry != entry or entry == "" else entry for entry in entries]
+    numbers = Numbers.read(filled, lambda i: place(i, key))
+    mantissas = [int(m) for m in numbers.mantissa]
+    return list(zip(mantissas, numbers.places.tolist(), strict=True))
+
+
+def _computed(axis: _Axis, totals: str) -> dict[int, dict[int, int]]:
+    """For every code whose cells are to be computed: the codes it is a sum of, with multiplicity; by the first sum of each parent."""
+    if totals == "given":
+        return {}
+    present = set(axis.code.tolist()) if totals == "auto" else set()
+    first: dict[int, tuple[int, ...]] = {}
+    for parent, children in axis.sums:
+        first.setdefault(parent, children)
+    out: dict[int, dict[int, int]] = {}
+    for parent in sorted(first, reverse=True):  # codes stand parents first, so this goes from the bottom up
+        if parent in present:
+            continue
+        parts: dict[int, int] = {}
+        for child in first[parent]:
+            for source, times in out.get(child, {child: 1}).items():
+                parts[source] = parts.get(source, 0) + times
+        out[parent] = parts
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of the table in the making, as codes (one row a dimension)."""
+
+    axes: list[_Axis]
+    code: Ints
+
+    @property
+    def count(self) -> int:
+        return self.code.shape[1]
+
+    def key(self, code: Ints) -> Ints:
+        out = np.zeros(code.shape[1], np.int64)
+        size = 1
+        for axis, own in zip(self.axes, code, strict=True):
+            size *= len(axis.codes)
+            if size > 2**62:
+                raise InputError(
+                    "the dimensions have too many codes together (more than 2^62 combinations); drop a dimension"
+                )
+            out = out * len(axis.codes) + own
+        return out
+
+    def name(self, k: int) -> str:
+        return f"({', '.join(axis.codes[int(own[k])] for axis, own in zip(self.axes, self.code, strict=True))})"
+
+    def refuse_duplicates(self, place: Place, dim: str) -> None:
+        key = self.key(self.code)
+        order = np.argsort(key, kind="stable")
+        twice = np.flatnonzero(key[order][1:] == key[order][:-1])
+        if len(twice):
+            one, two = int(order[twice[0]]), int(order[twice[0] + 1])
+            where = f"{place(one, dim).rsplit(', column', 1)[0]} and {place(two, dim).rsplit(', column', 1)[0]}"
+            raise InputError(
+                f"{where}: the cell {self.name(one)} occurs twice; keep one of the rows, or add them up first"
+            )
+
+    def without_totals(self, numbers: Numbers) -> tuple[_Cells, Numbers]:
+        keep = np.ones(self.count, bool)
+        for axis, own in zip(self.axes, self.code, strict=True):
+            keep &= np.isin(own, axis.bottom)
+        pick = np.flatnonzero(keep)
+        if not len(pick):
+            raise InputError("totals='compute': every row holds a total; give the cells that the totals are sums of")
+        mantissa = (
+            numbers.mantissa[pick]
+            if isinstance(numbers.mantissa, np.ndarray)
+            else [numbers.mantissa[i] for i in pick.tolist()]
+        )
+        return _Cells(self.axes, self.code[:, pick]), Numbers(
+            mantissa, numbers.places[pick], lambda i: numbers.where(int(pick[i]))
+        )
+
+    def with_zeros(self, numbers: Numbers, bottoms: list[Ints]) -> tuple[_Cells, Numbers]:
+        size = 1
+        for bottom in bottoms:
+            size *= len(bottom)
+        if size > _MOST_CELLS:
+            raise InputError(f"missing='zero' would make {size:,} cells; leave missing cells absent")
+        every = np.stack([grid.ravel() for grid in np.meshgrid(*bottoms, indexing="ij")])
+        fresh = every[:, ~np.isin(self.key(every), self.key(self.code))]
+        extra = fresh.shape[1]
+        places = np.concatenate((numbers.places, np.zeros(extra, np.int16)))
+        mantissa = [*(int(m) for m in numbers.mantissa), *([0] * extra)]
+        return _Cells(self.axes, np.concatenate((self.code, fresh), axis=1)), Numbers(mantissa, places, numbers.where)
+
+    def with_computed(
+        self, scaled: Ints, decimals: int, targets: list[dict[int, dict[int, int]]]
+    ) -> tuple[_Cells, Numbers]:
+        """Add the cells of the computed codes, one dimension after the other."""
+        code, value = self.code, scaled
+        if float(np.abs(value.astype(float)).sum()) > LARGEST:
+            raise InputError(
+                "a total would exceed 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
+            )
+        for k, target in enumerate(targets):
+            pairs = [(source, parent, times) for parent, parts in target.items() for source, times in parts.items()]
+            if not pairs:
+                continue
+            source, parent, times = (np.array(x, np.int64) for x in zip(*sorted(pairs), strict=True))
+            start = np.searchsorted(source, np.arange(len(self.axes[k].codes)))
+            stop = np.searchsorted(source, np.arange(len(self.axes[k].codes)), side="right")
+            repeat = (stop - start)[code[k]]
+            origin = np.repeat(np.arange(code.shape[1]), repeat)
+            via = ranges(start[code[k]], stop[code[k]])
+            fresh = code[:, origin]
+            fresh[k] = parent[via]
+            key, first, where = np.unique(self.key(fresh), return_index=True, return_inverse=True)
+            sums = np.zeros(len(key), np.int64)
+            np.add.at(sums, where, times[via] * value[origin])
+            if code.shape[1] + len(key) > _MOST_CELLS:
+                raise InputError(
+                    f"the table would have more than {_MOST_CELLS:,} cells; drop a dimension or coarsen its codes"
+                )
+            code, value = np.concatenate((code, fresh[:, first]), axis=1), np.concatenate((value, sums))
+        cells = _Cells(self.axes, code)
+        return cells, Numbers(
+            value.tolist(), np.full(len(value), decimals, np.int16), lambda i: f"value of {cells.name(i)}"
+        )
+
+    def relations(self) -> tuple[Relations, Callable[[int], str]]:
+        """Every sum of every dimension, for each combination of the other dimensions' codes; and who is absent from an equation."""
+        row_parts, cell_parts, coef_parts, origin = [], [], [], []
+        equations = 0
+        for k, axis in enumerate(self.axes):
+            found = self._sums_along(k, axis)
+            if found is None:
+                continue
+            row, cell, coef, which = found
+            row_parts.append(row + equations)
+            cell_parts.append(cell)
+            coef_parts.append(coef)
+            origin.extend((k, int(s)) for s in which)
+            equations += len(which)
+        empty = np.zeros(0, np.int64)
+        parts = [np.concatenate(x) if x else empty for x in (row_parts, cell_parts, coef_parts)]
+        relations = Relations.from_entries(self.count, equations, *parts)
+
+        def absent(j: int) -> str:
+            k, s = origin[j]
+            parent, children = self.axes[k].sums[s]
+            members = relations.equation(j)[1]
+            here = {int(self.code[k][i]) for i in members}
+            lost = [c for c in children if c not in here]
+            if not lost:
+                return ""
+            rest = [axis.codes[int(own[members[0]])] for axis, own in zip(self.axes, self.code, strict=True)]
+            rest[k] = self.axes[k].codes[lost[0]]
+            more = "" if len(lost) == 1 else f" and {len(lost) - 1} more"
+            return f"({', '.join(rest)}){more} {'is' if len(lost) == 1 else 'are'}"
+
+        return relations, absent
+
+    def _sums_along(self, k: int, axis: _Axis) -> tuple[Ints, Ints, Ints, Ints] | None:
+        uses = sorted(
+            [(p, s, -1) for s, (p, _) in enumerate(axis.sums)]
+            + [(c, s, 1) for s, (_, cs) in enumerate(axis.sums) for c in cs]
+        )
+        if not uses:
+            return None
+        user, which, sign = (np.array(x, np.int64) for x in zip(*uses, strict=True))
+        start = np.searchsorted(user, np.arange(len(axis.codes)))
+        stop = np.searchsorted(user, np.arange(len(axis.codes)), side="right")
+        cell = np.repeat(np.arange(self.count), (stop - start)[self.code[k]])
+        via = ranges(start[self.code[k]], stop[self.code[k]])
+        rest = self.code.copy()
+        rest[k] = 0
+        rest_key = self.key(rest)
+        distinct_rest, rest_id = np.unique(rest_key, return_inverse=True)
+        key = which[via] * len(distinct_rest) + rest_id[cell]
+        equation, row = np.unique(key, return_inverse=True)
+        coef = sign[via]
+        parents = np.bincount(row[coef < 0], minlength=len(equation))
+        children = np.bincount(row[coef > 0], minlength=len(equation))
+        whole = (parents > 0) & (children > 0)
+        number = np.cumsum(whole) - 1
+        keep = whole[row]
+        return number[row[keep]], cell[keep], coef[keep], equation[whole] // len(distinct_rest)
+
+
+def _spread(attribute: list[Any], given: _Cells, cells: _Cells) -> list[Any]:
+    """An attribute of the rows as one of the cells: computed and zero-filled cells that no row describes have none."""
+    known = dict(zip(given.key(given.code).tolist(), attribute, strict=True))
+    return [known.get(key) for key in cells.key(cells.code).tolist()]
+
+
+def _numbers(column: list[Any] | None, otherwise: int, name: str, labels: Labels) -> Numbers | None:
+    if column is None:
+        return None
+    pairs = [(otherwise, 0) if entry is None else entry for entry in column]
+    return Numbers(
+        [m for m, _ in pairs], np.array([d for _, d in pairs], np.int16), lambda i: f"{name} of {labels.name(i)}"
+    )

@@ -1,0 +1,127 @@
+"""Network: the node–arc form of tables whose equations, once the implied ones are dropped, have every cell in at most two of them.
+
+Which implied equations to drop matters. A 2-D table with one hierarchy states the total of each parent row twice, along the row and down the hierarchy;
+with the row equations of parent rows dropped every cell is left in two equations, with the others dropped it is not. So we keep one defining sum for
+each total, such that a total is a term of at most one kept sum and a leaf of at most two: sums without a rival are kept first, and each one kept rules
+out those that would use one of its terms too often. Then the signs must allow every cell to leave one node and enter another (a 2-colouring of the
+equations), and the kept equations must have the rank of all: a graph's incidence rows are independent but for one a component without the ground.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.table.components import components
+from cellward.table.relations import Relations, distinct, ranges
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_KEPT, _OPEN, _DROPPED = 1, 0, -1
+_ROUNDS = 200  # choices that keep waiting for each other longer than this are not worth it: the general engines take such a table
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Cells as arcs: cell i runs from node ``tail[i]`` to ``head[i]``; each kept equation is a node, and the last node is the ground.
+
+    ``equations[k]`` is the equation of node k and ``sign[k]`` = ±1 its orientation: inflow − outflow = sign·rhs. A cell in no kept equation has
+    tail = head = −1.
+    """
+
+    tail: Ints
+    head: Ints
+    equations: Ints
+    sign: Ints
+
+    @property
+    def nodes(self) -> int:
+        """Nodes, the ground included."""
+        return len(self.equations) + 1
+
+
+def find_network(relations: Relations) -> Network | None:
+    """The node–arc form, or None."""
+    r = relations
+    if len(r.coefs) and int(np.abs(r.coefs).max()) > 1:
+        return None
+    kept = _keep_equations(r)
+    if kept is None:
+        return None
+    network = _orient(r, np.flatnonzero(kept))
+    if network is None:
+        return None
+    arcs = network.tail >= 0
+    label = components(network.nodes, network.tail[arcs], network.head[arcs])
+    rank = network.nodes - len(np.unique(label))
+    return network if rank == r.structure.rank else None
+
+
+def _keep_equations(r: Relations) -> Bools | None:
+    """Choose the equations to keep, or None when a cell is used too often whatever is chosen."""
+    total = r.total
+    state = np.where(total >= 0, _OPEN, _KEPT)
+    is_total = np.zeros(r.cells, bool)
+    is_total[total[total >= 0]] = True
+    room = np.where(is_total, 1, 2)
+    kept_at_most = int(is_total.sum()) + int((state == _KEPT).sum())
+    if kept_at_most < r.structure.rank:
+        return None  # some total has several sums and none of them is implied
+    term = total[r.row] != r.indices
+    np.subtract.at(room, r.indices[(state == _KEPT)[r.row]], 1)
+    ptr, entry = r.by_cell
+    for _ in range(_ROUNDS):
+        if int(room.min(initial=0)) < 0:
+            return None
+        open_ = np.flatnonzero(state == _OPEN)
+        if not len(open_):
+            return np.asarray(state == _KEPT)
+        rivals = np.bincount(total[open_], minlength=r.cells)
+        keep = open_[rivals[total[open_]] == 1]
+        if not len(keep):
+            block = r.take(open_).blocks()  # totals whose open sums share no cell choose independently of each other
+            keep = open_[np.unique(block[total[open_]], return_index=True)[1]]
+            same = np.flatnonzero(np.isin(total[open_], total[keep]))
+            state[open_[same]] = _DROPPED
+        state[keep] = _KEPT
+        used = ranges(r.indptr[keep], r.indptr[keep + 1])
+        cells = r.indices[used[term[used]]]
+        np.subtract.at(room, cells, 1)
+        full = distinct(cells[room[cells] <= 0], r.cells)
+        touching = entry[ranges(ptr[full], ptr[full + 1])]
+        rows = r.row[touching[term[touching]]]
+        rows = distinct(rows[state[rows] == _OPEN], r.equations)
+        state[rows] = _DROPPED
+        lost = np.setdiff1d(total[rows], total[(state == _KEPT) | (state == _OPEN)])
+        if len(lost):
+            return None
+    return None
+
+
+def _orient(r: Relations, equations: Ints) -> Network | None:
+    """Give every kept equation a sign so that each cell leaves one node and enters another; None when the signs do not allow it."""
+    m = len(equations)
+    part = r.take(equations)
+    order = np.argsort(part.indices, kind="stable")
+    cell, node, coef = part.indices[order], part.row[order], part.coefs[order]
+    second = np.flatnonzero(cell[1:] == cell[:-1]) + 1
+    u, v, agree = node[second - 1], node[second], coef[second - 1] != coef[second]
+    # Two copies of each node, one a sign: the signs exist exactly when no node is joined to its own other copy.
+    copy = np.where(agree, v, v + m)
+    other = np.where(agree, v + m, v)
+    label = components(2 * m, np.concatenate((u, u + m)), np.concatenate((copy, other)))
+    if np.any(label[:m] == label[m:]):
+        return None
+    sign = np.where(label[:m] < label[m:], 1, -1)
+    tail = np.full(r.cells, -1, np.int64)
+    head = np.full(r.cells, -1, np.int64)
+    into = coef * sign[node] > 0
+    head[cell[into]] = node[into]
+    tail[cell[~into]] = node[~into]
+    used = (head >= 0) | (tail >= 0)
+    head[used & (head < 0)] = m
+    tail[used & (tail < 0)] = m
+    return Network(tail, head, equations, sign)

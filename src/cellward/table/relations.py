@@ -1,0 +1,263 @@
+"""Relations: the sparse integer system M·a = b that a table's cells obey, whatever its dimensions.
+
+Legend: n cells, m equations; equation j holds the entries ``indptr[j]:indptr[j+1]`` of ``indices`` (cells) and ``coefs``; ``rhs`` is b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.errors import InputError
+from cellward.exact import LARGEST
+from cellward.table.components import components
+
+if TYPE_CHECKING:
+    from cellward.table.leaves import LeafForm, Structure
+    from cellward.table.network import Network
+
+Ints = NDArray[np.int64]
+
+
+def ranges(start: Ints, stop: Ints) -> Ints:
+    """The concatenation of arange(start[k], stop[k])."""
+    length = stop - start
+    offset = np.repeat(start - np.concatenate(([0], np.cumsum(length)[:-1])) if len(start) else start, length)
+    return offset + np.arange(int(length.sum()), dtype=np.int64)
+
+
+def distinct(values: Ints, size: int) -> Ints:
+    """The sorted distinct values, all below size: by marking when they are many, by sorting when they are few."""
+    if 16 * len(values) < size:
+        return np.unique(values)
+    mark = np.zeros(size, bool)
+    mark[values] = True
+    return np.flatnonzero(mark)
+
+
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """M·a = b, exact and frozen; asked for its structure (leaves, blocks, network, redundancy), it answers once and remembers."""
+
+    cells: int
+    indptr: Ints
+    indices: Ints
+    coefs: Ints
+    rhs: Ints
+
+    # ---- making ----------------------------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def from_entries(
+        cells: int, equations: int, row: Ints, cell: Ints, coef: Ints, rhs: Ints | None = None
+    ) -> Relations:
+        """From coordinate entries; entries of the same cell in one equation are added, zeros dropped."""
+        order = np.lexsort((cell, row))
+        row, cell, coef = row[order], cell[order], coef[order]
+        if len(row):
+            first = np.concatenate(([True], (row[1:] != row[:-1]) | (cell[1:] != cell[:-1])))
+            if not first.all():
+                starts = np.flatnonzero(first)
+                coef = np.add.reduceat(coef, starts)
+                row, cell = row[first], cell[first]
+            keep = coef != 0
+            if not keep.all():
+                row, cell, coef = row[keep], cell[keep], coef[keep]
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=equations)))).astype(np.int64)
+        return Relations(cells, indptr, cell, coef, np.zeros(equations, np.int64) if rhs is None else rhs)
+
+    @staticmethod
+    def from_rows(cells: int, rows: Iterable[tuple[int, Sequence[int], Sequence[int]]]) -> Relations:
+        """From (right-hand side, cells, coefficients), one an equation.
+
+        >>> Relations.from_rows(3, [(0, [0, 1, 2], [1, 1, -1])]).residual(np.array([1, 2, 3])).tolist()
+        [0]
+        """
+        rhs, row, cell, coef = [], [], [], []
+        for j, (right, members, weights) in enumerate(rows):
+            if len(members) != len(weights):
+                raise InputError(
+                    f"equation {j}: {len(members)} cells but {len(weights)} coefficients; give one coefficient a cell"
+                )
+            for i in members:
+                if not 0 <= i < cells:
+                    raise InputError(f"equation {j}: cell {i} does not exist; the table has cells 0 to {cells - 1}")
+            rhs.append(right)
+            row.extend([j] * len(members))
+            cell.extend(members)
+            coef.extend(weights)
+        as_ints = (np.array(x, np.int64) for x in (row, cell, coef, rhs))
+        row_, cell_, coef_, rhs_ = as_ints
+        return Relations.from_entries(cells, len(rhs), row_, cell_, coef_, rhs_)
+
+    @staticmethod
+    def from_matrix(matrix: Any, rhs: Ints | None = None) -> Relations:
+        """From a dense array or any scipy sparse matrix, one row an equation; the coefficients must be whole numbers."""
+        if hasattr(matrix, "tocoo"):
+            coo = matrix.tocoo()
+            (equations, cells), row, cell, data = coo.shape, coo.row, coo.col, coo.data
+        else:
+            dense = np.asarray(matrix)
+            if dense.ndim != 2:
+                raise InputError(
+                    f"matrix: {dense.ndim} dimensions; give a 2-D array or a scipy sparse matrix, one row an equation"
+                )
+            equations, cells = dense.shape
+            row, cell = np.nonzero(dense)
+            data = dense[row, cell]
+        if data.dtype.kind not in "iufb":
+            raise InputError(f"matrix: entries of type {data.dtype}; give whole numbers")
+        coef = np.asarray(data).astype(np.int64)
+        bad = np.flatnonzero((coef != data) | (np.abs(coef) > 2**31))
+        if len(bad):
+            j, i, value = int(row[bad[0]]), int(cell[bad[0]]), data[bad[0]]
+            raise InputError(
+                f"matrix: coefficient {value} of cell {i} in equation {j} is not a whole number below 2^31; multiply the equation out"
+            )
+        return Relations.from_entries(cells, equations, row.astype(np.int64), cell.astype(np.int64), coef, rhs)
+
+    # ---- reading ---------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def equations(self) -> int:
+        """Number of equations."""
+        return len(self.rhs)
+
+    @cached_property
+    def row(self) -> Ints:
+        """The equation of every entry."""
+        return np.repeat(np.arange(self.equations, dtype=np.int64), np.diff(self.indptr))
+
+    @cached_property
+    def by_cell(self) -> tuple[Ints, Ints]:
+        """Entries sorted by cell: cell i owns positions ``ptr[i]:ptr[i+1]`` of ``entry``, which point into ``indices``/``coefs``/``row``."""
+        entry = np.argsort(self.indices, kind="stable").astype(np.int64)
+        ptr = np.concatenate(([0], np.cumsum(np.bincount(self.indices, minlength=self.cells)))).astype(np.int64)
+        return ptr, entry
+
+    def equation(self, j: int) -> tuple[int, list[int], list[int]]:
+        """(right-hand side, cells, coefficients) of equation j as Python integers."""
+        part = slice(int(self.indptr[j]), int(self.indptr[j + 1]))
+        return int(self.rhs[j]), self.indices[part].tolist(), self.coefs[part].tolist()
+
+    def residual(self, a: Ints) -> Ints:
+        """M·a − b, exactly: in int64 when nothing can overflow there, in Python integers otherwise (result saturates at ±2^62)."""
+        largest = (
+            int(np.abs(a).max(initial=0))
+            * int(np.abs(self.coefs).max(initial=0))
+            * max(int(np.diff(self.indptr).max(initial=0)), 1)
+        )
+        if largest + int(np.abs(self.rhs).max(initial=0)) < 2**62:
+            return self.sums(self.coefs * a[self.indices]) - self.rhs
+        values = a.tolist()
+        out = []
+        for j in range(self.equations):
+            rhs, members, weights = self.equation(j)
+            exact = sum(c * values[i] for i, c in zip(members, weights, strict=True)) - rhs
+            out.append(max(-(2**62), min(2**62, exact)))
+        return np.array(out, np.int64)
+
+    def sums(self, entries: Ints) -> Ints:
+        """Sum of the entries of every equation (0 for an empty one)."""
+        out = np.zeros(self.equations, np.int64)
+        filled = np.flatnonzero(np.diff(self.indptr))
+        if len(filled):
+            out[filled] = np.add.reduceat(entries, self.indptr[filled])
+        return out
+
+    # ---- structure -------------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def total(self) -> Ints:
+        """The cell that each equation states as a sum of the others (coefficient ±1, of a sign of its own), or −1 where no cell is.
+
+        With two cells of opposite signs the one with −1 is taken: the field writes its totals so.
+        """
+        out = np.full(self.equations, -1, np.int64)
+        for sign in (1, -1):
+            mine = np.flatnonzero(np.sign(self.coefs) == sign)
+            count = np.bincount(self.row[mine], minlength=self.equations)
+            lone = mine[(count[self.row[mine]] == 1) & (self.coefs[mine] == sign)]
+            out[self.row[lone]] = self.indices[lone]
+        out[np.diff(self.indptr) < 2] = -1
+        return out
+
+    def parents(self, cell: int) -> list[int]:
+        """The cells that are stated as a sum in which this one is a term."""
+        ptr, entry = self.by_cell
+        rows = self.row[entry[ptr[cell] : ptr[cell + 1]]]
+        totals = self.total[rows]
+        return sorted({int(t) for t in totals if t >= 0 and t != cell})
+
+    def children(self, cell: int) -> list[list[int]]:
+        """The terms of each sum that states this cell."""
+        ptr, entry = self.by_cell
+        rows = self.row[entry[ptr[cell] : ptr[cell + 1]]]
+        return [[i for i in self.equation(int(j))[1] if i != cell] for j in rows if self.total[j] == cell]
+
+    def blocks(self, free: NDArray[np.bool_] | None = None) -> Ints:
+        """For every cell the smallest cell of its independent block; cells that are not free join nothing together."""
+        if free is None:
+            cell, row = self.indices, self.row
+        else:
+            keep = free[self.indices]
+            cell, row = self.indices[keep], self.row[keep]
+        return components(self.cells + self.equations, cell, row + self.cells)[: self.cells]
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Which equations define which cells, which are implied by them, which contradict them."""
+        from cellward.table.leaves import find_structure
+
+        return find_structure(self)
+
+    @property
+    def redundant(self) -> Ints:
+        """Equations implied by the others."""
+        return self.structure.redundant
+
+    @property
+    def contradictory(self) -> Ints:
+        """Equations that no table can satisfy together with the others."""
+        return self.structure.contradictory
+
+    @cached_property
+    def leaf_form(self) -> LeafForm:
+        """a = N·u + c."""
+        from cellward.table.leaves import find_leaf_form
+
+        return find_leaf_form(self)
+
+    @cached_property
+    def network(self) -> Network | None:
+        """The node–arc form, or None when the equations that are left after dropping implied ones are not a network."""
+        from cellward.table.network import find_network
+
+        return find_network(self)
+
+    # ---- changing --------------------------------------------------------------------------------------------------------------------------
+
+    def take(self, equations: Ints) -> Relations:
+        """Only these equations, in this order."""
+        pick = ranges(self.indptr[equations], self.indptr[equations + 1])
+        indptr = np.concatenate(([0], np.cumsum(np.diff(self.indptr)[equations]))).astype(np.int64)
+        return Relations(self.cells, indptr, self.indices[pick], self.coefs[pick], self.rhs[equations])
+
+    def permuted(self, order: Ints) -> Relations:
+        """The same relations when cell order[k] becomes cell k."""
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order), dtype=np.int64)
+        return Relations.from_entries(self.cells, self.equations, self.row, place[self.indices], self.coefs, self.rhs)
+
+    def check(self) -> None:
+        """Refuse what exact arithmetic or a solver could not carry."""
+        if len(self.rhs) and int(np.abs(self.rhs).max()) > LARGEST:
+            j = int(np.abs(self.rhs).argmax())
+            raise InputError(
+                f"equation {j}: the right-hand side is beyond 2^53; choose a larger unit or fewer decimals"
+            )

@@ -1,0 +1,238 @@
+"""Table: the confidential side; cells with exact values, the relations they obey, their bounds, and what is at risk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.errors import InputError
+from cellward.risk.sensitivity import Sensitivity
+from cellward.table.labels import Labels
+from cellward.table.relations import Relations
+
+if TYPE_CHECKING:
+    from cellward.hierarchy import Hierarchy
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Table:
+    """A table that adds up. Made by :meth:`from_array`, :meth:`from_frame`, :meth:`from_equations`, :func:`cellward.link` or :func:`cellward.read`.
+
+    ``scaled`` holds the exact integers value·10^decimals; ``lower`` and ``upper`` bound each cell in the same unit, as the public may know.
+    ``weight`` (with ``weight_decimals``) is the cost of moving a cell, used only on request.
+    """
+
+    relations: Relations
+    scaled: Ints
+    decimals: int
+    lower: Ints
+    upper: Ints
+    labels: Labels
+    sensitivity: Sensitivity
+    weight: Ints | None = None
+    weight_decimals: int = 0
+
+    # ---- builders --------------------------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def from_array(
+        values: Any,
+        *,
+        dims: Sequence[str] | None = None,
+        codes: Sequence[Sequence[str]] | None = None,
+        total: str = "Total",
+        decimals: int | None = None,
+        lower: Any = 0,
+        upper: Any = None,
+    ) -> Table:
+        """A k-dimensional array of inner cells; the margins are added, last on each axis. Cells stand in C order.
+
+        >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]])
+        >>> table.values.reshape(4, 4)[3].tolist()
+        [45, 101, 44, 190]
+        """
+        from cellward.table.array import build_from_array
+
+        return build_from_array(values, dims, codes, total, decimals, lower, upper)
+
+    @staticmethod
+    def from_frame(
+        frame: Any,
+        *,
+        dims: Sequence[str],
+        value: str,
+        hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]] | None = None,
+        total: str | Mapping[str, str] = "Total",
+        totals: str = "auto",
+        missing: str = "absent",
+        status: str | None = None,
+        lpl: str | None = None,
+        upl: str | None = None,
+        spl: str | None = None,
+        weight: str | None = None,
+        decimals: int | None = None,
+        lower: Any = 0,
+        upper: Any = None,
+    ) -> Table:
+        """A long table: one row a cell, a column a dimension, a column of values; a pandas or polars frame, or a mapping of columns.
+
+        ``hierarchies`` gives the sums between the codes of a dimension, one hierarchy or several; without one, all codes add up to ``total``.
+        ``totals``: ``"auto"`` computes the totals along a dimension when none of them is in the frame, ``"given"`` never does, ``"compute"`` always
+        does and ignores those in the frame. ``missing``: cells that are not in the frame are ``"absent"`` from the table, or ``"zero"``.
+        ``status`` names a column of letters (s safe, u unsafe, m secondary, z fixed), ``lpl``/``upl``/``spl`` columns of protection levels.
+
+        >>> table = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
+        >>> table.labels.columns()["sex"], table.values.tolist()
+        (['F', 'M', 'Total'], [3, 4, 7])
+        """
+        from cellward.table.frame import build_from_frame
+
+        columns = {"status": status, "lpl": lpl, "upl": upl, "spl": spl, "weight": weight}
+        return build_from_frame(
+            frame, tuple(dims), value, hierarchies or {}, total, totals, missing, columns, decimals, lower, upper
+        )
+
+    @staticmethod
+    def from_equations(
+        values: Any,
+        matrix: Any,
+        rhs: Any = None,
+        *,
+        sensitive: Sequence[int] | Ints | None = None,
+        lpl: Any = None,
+        upl: Any = None,
+        spl: Any = None,
+        lower: Any = 0,
+        upper: Any = None,
+        weight: Any = None,
+        fixed: Sequence[int] | Ints | None = None,
+        decimals: int | None = None,
+    ) -> Table:
+        """Any cells and any integer system matrix·values = rhs (an array or a scipy sparse matrix, one row an equation; rhs 0 unless given).
+
+        >>> Table.from_equations([1, 2, 3], [[1, 1, -1]], sensitive=[0], upl=[1])
+        Table(3 cells, 1 equation, 1 unsafe)
+        """
+        from cellward.table.equations import build_from_equations
+
+        levels = {"lpl": lpl, "upl": upl, "spl": spl}
+        return build_from_equations(values, matrix, rhs, sensitive, levels, lower, upper, weight, fixed, decimals)
+
+    def __post_init__(self) -> None:
+        check_additive(self.relations, self.scaled, self.decimals, self.labels)
+        for bound, name, out in (
+            (self.lower, "lower", self.scaled < self.lower),
+            (self.upper, "upper", self.scaled > self.upper),
+        ):
+            if out.any():
+                i = int(out.argmax())
+                value, limit = (exact.short(int(x[i]), self.decimals) for x in (self.scaled, bound))
+                count = int(out.sum())
+                more = "" if count == 1 else f" (and {count - 1} more cells)"
+                side = "below its lower" if name == "lower" else "above its upper"
+                raise InputError(
+                    f"{self.labels.name(i)}: the value {value} is {side} bound {limit}{more}; "
+                    f"correct the value or widen the bounds with {name}="
+                )
+
+    # ---- reading ---------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.scaled)
+
+    @property
+    def values(self) -> NDArray[np.int64] | NDArray[np.float64]:
+        """The values in the user's units, in cell order: int64, or float64 when there are decimals."""
+        return exact.units(self.scaled, self.decimals)
+
+    @property
+    def sensitive(self) -> Ints:
+        """The cells at risk."""
+        return self.sensitivity.unsafe
+
+    def __repr__(self) -> str:
+        def count(number: int, noun: str) -> str:
+            return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+        parts = [count(self.cells, "cell"), count(self.relations.equations, "equation")]
+        if self.labels.dims:
+            parts.insert(0, " × ".join(self.labels.dims))
+        if self.decimals:
+            parts.append(count(self.decimals, "decimal"))
+        if unsafe := len(self.sensitive):
+            parts.append(f"{unsafe:,} unsafe")
+        if fixed := int(self.sensitivity.fixed.sum()):
+            parts.append(f"{fixed:,} fixed")
+        return f"Table({', '.join(parts)})"
+
+    def equation_text(self, j: int) -> str:
+        """Equation j in words: ``(North, Total) = (North, F) + (North, M)``."""
+        return equation_text(self.relations, self.labels, j, self.decimals)
+
+    # ---- changing --------------------------------------------------------------------------------------------------------------------------
+
+    def with_sensitivity(self, sensitivity: Sensitivity) -> Table:
+        """The same table with other cells at risk."""
+        return replace(self, sensitivity=sensitivity)
+
+    def without_levels(self) -> Table:
+        """The same table with the same cells at risk and no protection levels asked."""
+        return replace(self, sensitivity=self.sensitivity.without_levels())
+
+
+def equation_text(relations: Relations, labels: Labels, j: int, decimals: int) -> str:
+    """Equation j in words, its total on the left where it has one."""
+    rhs, members, coefs = relations.equation(j)
+    total = int(relations.total[j])
+    flip = 1
+
+    def term(cell: int, coef: int) -> str:
+        return labels.name(cell) if coef == 1 else f"{coef}·{labels.name(cell)}"
+
+    if total >= 0:
+        flip = -coefs[members.index(total)]
+    shown = [(i, c * flip) for i, c in zip(members, coefs, strict=True) if i != total]
+    words = [(" + " if c > 0 else " − ") + term(i, abs(c)) for i, c in shown[:4]]
+    if len(shown) > 4:
+        words.append(f" + … ({len(shown) - 4} more)")
+    right = "".join(words).removeprefix(" + ").strip() or "0"
+    constant = -rhs * flip if total >= 0 else rhs
+    if total < 0:
+        return f"{right} = {exact.short(constant, decimals)}"
+    if constant:
+        right += f" {'+' if constant > 0 else '−'} {exact.short(abs(constant), decimals)}"
+    return f"{labels.name(total)} = {right}"
+
+
+def check_additive(
+    relations: Relations, scaled: Ints, decimals: int, labels: Labels, remedy: Callable[[int], str] | str = ""
+) -> None:
+    """Refuse values that miss an equation: name it, both sides and the difference."""
+    missed = np.flatnonzero(relations.residual(scaled))
+    if not len(missed):
+        return
+    j = int(missed[0])
+    rhs, members, coefs = relations.equation(j)
+    total = int(relations.total[j])
+    values = {i: int(scaled[i]) for i in members}
+    if total >= 0:
+        flip = -coefs[members.index(total)]
+        left = values[total]
+        right = sum(flip * c * values[i] for i, c in zip(members, coefs, strict=True) if i != total) - flip * rhs
+    else:
+        left, right = sum(c * values[i] for i, c in zip(members, coefs, strict=True)), rhs
+    more = "" if len(missed) == 1 else f" (and {len(missed) - 1} more equations)"
+    raise InputError(
+        f"equation {j}, {equation_text(relations, labels, j, decimals)}, does not add up: {exact.short(left, decimals)} on the left, "
+        f"{exact.short(right, decimals)} on the right, difference {exact.short(left - right, decimals)}{more}; "
+        + ((remedy if isinstance(remedy, str) else remedy(j)) or "correct the values")
+    )
