@@ -2,6 +2,7 @@
 
 from cellward.audit.verify import verify
 from cellward.errors import CellwardError, InputError, SolverError, VerificationError
+from cellward.formats.registry import read, write
 from cellward.hierarchy import Hierarchy
 from cellward.protect.rounding import ControlledRounding
 from cellward.protection import Protection
@@ -22,5 +23,7 @@ __all__ = [
     "VerificationError",
     "__version__",
     "link",
+    "read",
     "verify",
+    "write",
 ]

@@ -203,8 +203,8 @@ def rescale(mantissa: int, places: int, target: int, rounding: Rounding = "neare
     (12, 13, -13, 300)
     """
     if places <= target:
-        return mantissa * 10 ** (target - places)
-    unit = 10 ** (places - target)
+        return int(mantissa * 10 ** (target - places))
+    unit: int = 10 ** (places - target)
     floor, rest = divmod(mantissa, unit)
     if rounding == "up":
         return floor + (rest > 0)

@@ -1,14 +1,13 @@
 """Instance: exact integers, bounds, levels; the only thing a method sees.
 
-Legend: a true values, M·a = b in ``relations``, lower ≤ a ≤ upper the public bounds, w the weights of the objective Σ w·|v − a|; everything an integer in
-units of 10^−decimals (weights: 10^−weight_decimals).
+Legend: a true values, M·a = b in ``relations``, lower ≤ a ≤ upper the public bounds, w the weights of the objective
+Σ w·|v − a|; everything an integer in units of 10^−decimals (weights: 10^−weight_decimals).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from cellward.table.relations import Relations
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
-Weights = Literal["table"] | Sequence[float] | NDArray[np.float64] | Ints | None
+Weights = str | Sequence[float] | NDArray[np.float64] | Ints | None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

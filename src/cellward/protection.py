@@ -32,9 +32,10 @@ Status = Literal["optimal", "feasible", "infeasible", "failed"]
 class Protection:
     """What came of one method on one instance.
 
-    ``status``: ``optimal``; ``feasible`` (a limit was reached, the gap says how far the optimum may be); ``infeasible`` (no such table exists; ``reason``
-    says why); ``failed`` (a limit was reached with nothing found, ``reason`` says which). ``scaled`` holds the published integers, or None.
-    ``method`` is what the public may know of the method: its name and parameters. ``bound_scaled`` is the solver's word on the least objective possible.
+    ``status``: ``optimal``; ``feasible`` (a limit was reached, the gap says how far the optimum may be); ``infeasible``
+    (no such table exists; ``reason`` says why); ``failed`` (a limit was reached with nothing found). ``scaled`` holds the
+    published integers, or None. ``method`` is what the public may know of the method: its name and parameters.
+    ``bound_scaled`` is the solver's word on the least objective possible.
     """
 
     instance: Instance

@@ -1,4 +1,4 @@
-"""Certificate: what a protection shows about itself, written so that :mod:`cellward.audit.verify` can check it. Confidential: it holds the true values."""
+"""Certificate: what a protection shows about itself, for :mod:`cellward.audit.verify` to check. Confidential: it holds the true values."""
 
 from __future__ import annotations
 

@@ -2,10 +2,11 @@
 
     python verify.py certificate.json.gz
 
-A certificate states a table's structure (equations M·a = b), its nominal values a, the values v to be published, and the set each of them was allowed
-to lie in (lo, lo + step, …, hi), all as whole numbers in units of 10^−decimals. Checked, without trusting whoever wrote it: the nominal values satisfy
-every equation, so do the published ones, every published value is allowed, and the objective Σ w·|v − a| is the one stated. What a solver claims
-(that no smaller objective exists) stands under "claims" and is not checked.
+A certificate states a table's structure (equations M·a = b), its nominal values a, the values v to be published, and the
+set each of them was allowed to lie in (lo, lo + step, …, hi), all as whole numbers in units of 10^−decimals. Checked,
+without trusting whoever wrote it: the nominal values satisfy every equation, so do the published ones, every published
+value is allowed, and the objective Σ w·|v − a| is the one stated. What a solver claims (that no smaller objective exists)
+stands under "claims" and is not checked.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ KEYS = {
 }  # fmt: skip
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 (it reads as what happened)
     """The certificate does not hold; the message says why in one sentence."""
 
 

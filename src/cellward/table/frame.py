@@ -26,45 +26,73 @@ Place = Callable[[int, str], str]
 _MOST_CELLS = 50_000_000
 
 
-def build_from_frame(
-    frame: Any,
-    dims: tuple[str, ...],
-    value: str,
-    hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]],
-    total: str | Mapping[str, str],
-    totals: str,
-    missing: str,
-    columns: Mapping[str, str | None],
-    decimals: int | None,
-    lower: Any,
-    upper: Any,
-    place: Place | None = None,
-) -> Table:
+@dataclass(frozen=True, kw_only=True)
+class LongSpec:
+    """Which columns of a long table mean what; see :meth:`Table.from_frame` for each."""
+
+    dims: Sequence[str]
+    value: str
+    hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]] | None = None
+    total: str | Mapping[str, str] = "Total"
+    totals: str = "auto"
+    missing: str = "absent"
+    status: str | None = None
+    lpl: str | None = None
+    upl: str | None = None
+    spl: str | None = None
+    weight: str | None = None
+    decimals: int | None = None
+    lower: Any = 0
+    upper: Any = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dims, str) or not self.dims:
+            raise InputError(f"dims={self.dims!r}: give a list of at least one dimension column")
+        if len(set(self.dims)) < len(self.dims):
+            raise InputError("dims: a column is named twice; name each dimension once")
+        check_decimals(self.decimals)
+        for option, given, known in (
+            ("totals", self.totals, ("auto", "given", "compute")),
+            ("missing", self.missing, ("absent", "zero")),
+        ):
+            if given not in known:
+                raise InputError(f"{option}={given!r} is not known; use one of {', '.join(map(repr, known))}")
+        for dim in self.hierarchies or {}:
+            if dim not in self.dims:
+                raise InputError(
+                    f"hierarchies: {dim!r} is not among the dims {', '.join(self.dims)}; name a dimension column"
+                )
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The columns that describe a cell beside its value, by meaning."""
+        named = {"status": self.status, "lpl": self.lpl, "upl": self.upl, "spl": self.spl, "weight": self.weight}
+        return {name: column for name, column in named.items() if column is not None}
+
+    @property
+    def wanted(self) -> list[str]:
+        """Every column named."""
+        return [*self.dims, self.value, *self.attributes.values()]
+
+
+def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> Table:
     """See :meth:`Table.from_frame`; ``place`` says where a row's entry stands (file and line), for error messages."""
     place = place or (lambda row, column: f"row {row}, column {column}")
-    check_decimals(decimals)
-    for option, given, known in (
-        ("totals", totals, ("auto", "given", "compute")),
-        ("missing", missing, ("absent", "zero")),
-    ):
-        if given not in known:
-            raise InputError(f"{option}={given!r} is not known; use one of {', '.join(map(repr, known))}")
     column = _columns(frame)
-    _check_names(column, dims, value, hierarchies, columns)
-    if not len(column(value)):
-        raise InputError("the table has no rows; give at least one cell")
-    axes = [_axis(dim, column(dim), hierarchies.get(dim), total, place) for dim in dims]
+    _check_lengths(column, spec)
+    dims, value, totals = tuple(spec.dims), spec.value, spec.totals
+    axes = [_axis(dim, column(dim), (spec.hierarchies or {}).get(dim), spec.total, place) for dim in dims]
     cells = _Cells(axes, np.stack([axis.code for axis in axes]))
     cells.refuse_duplicates(place, dims[0])
     numbers = Numbers.read(column(value), lambda i: place(i, value))
-    attributes = {name: _attribute(name, column(key), key, place) for name, key in columns.items() if key is not None}
+    attributes = {name: _attribute(name, column(key), key, place) for name, key in spec.attributes.items()}
 
-    d = numbers.decimals if decimals is None else decimals
-    given = cells
+    d = numbers.decimals if spec.decimals is None else spec.decimals
+    described = cells
     targets = [_computed(axis, totals) for axis in axes]
     if totals == "compute":
         cells, numbers = cells.without_totals(numbers)
-    if missing == "zero":
+    if spec.missing == "zero":
         cells, numbers = cells.with_zeros(numbers, [axis.bottom for axis in axes])
     if any(len(target) for target in targets):
         if numbers.too_fine(d) is None:
@@ -76,7 +104,7 @@ def build_from_frame(
         cells.count, dims, tuple(axis.codes for axis in axes), tuple(cells.code), tuple(axis.total for axis in axes)
     )
     relations, absent = cells.relations()
-    spread = {name: _spread(attribute, given, cells) for name, attribute in attributes.items()}
+    spread = {name: _spread(attribute, described, cells) for name, attribute in attributes.items()}
 
     def remedy(j: int) -> str:
         fix = "correct the values, or recompute the totals with totals='compute'"
@@ -86,9 +114,9 @@ def build_from_frame(
         numbers=numbers,
         relations=relations,
         labels=labels,
-        decimals=decimals,
-        lower=lower,
-        upper=upper,
+        decimals=spec.decimals,
+        lower=spec.lower,
+        upper=spec.upper,
         status=None if "status" not in spread else np.array([code or 0 for code in spread["status"]], np.uint8),
         levels={name: _numbers(spread.get(name), 0, name, labels) for name in ("lpl", "upl", "spl")},
         weight=_numbers(spread.get("weight"), 1, "weight", labels),
@@ -118,19 +146,9 @@ def _columns(frame: Any) -> Callable[[str], Any]:
     return column
 
 
-def _check_names(
-    column: Callable[[str], Any],
-    dims: tuple[str, ...],
-    value: str,
-    hierarchies: Mapping[str, Any],
-    extra: Mapping[str, str | None],
-) -> None:
-    if not dims:
-        raise InputError("dims: name at least one dimension column")
-    if len(set(dims)) < len(dims):
-        raise InputError("dims: a column is named twice; name each dimension once")
+def _check_lengths(column: Callable[[str], Any], spec: LongSpec) -> None:
     lengths = set()
-    for name in (*dims, value, *(key for key in extra.values() if key is not None)):
+    for name in spec.wanted:
         try:
             lengths.add(len(column(name)))
         except KeyError:
@@ -139,9 +157,8 @@ def _check_names(
             ) from None
     if len(lengths) > 1:
         raise InputError("the columns differ in length; give one entry a row in each")
-    for dim in hierarchies:
-        if dim not in dims:
-            raise InputError(f"hierarchies: {dim!r} is not among the dims {', '.join(dims)}; name a dimension column")
+    if lengths == {0}:
+        raise InputError("the table has no rows; give at least one cell")
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +260,7 @@ class _Cells:
 
     @property
     def count(self) -> int:
-        return self.code.shape[1]
+        return int(self.code.shape[1])
 
     def key(self, code: Ints) -> Ints:
         out = np.zeros(code.shape[1], np.int64)
@@ -336,7 +353,10 @@ class _Cells:
 
     def relations(self) -> tuple[Relations, Callable[[int], str]]:
         """Every sum of every dimension, for each combination of the other dimensions' codes; and who is absent from an equation."""
-        row_parts, cell_parts, coef_parts, origin = [], [], [], []
+        row_parts: list[Ints] = []
+        cell_parts: list[Ints] = []
+        coef_parts: list[Ints] = []
+        origin: list[tuple[int, int]] = []
         equations = 0
         for k, axis in enumerate(self.axes):
             found = self._sums_along(k, axis)
@@ -354,7 +374,7 @@ class _Cells:
 
         def absent(j: int) -> str:
             k, s = origin[j]
-            parent, children = self.axes[k].sums[s]
+            children = self.axes[k].sums[s][1]
             members = relations.equation(j)[1]
             here = {int(self.code[k][i]) for i in members}
             lost = [c for c in children if c not in here]

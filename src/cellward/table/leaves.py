@@ -1,13 +1,14 @@
 """Leaves: which equations define which cells, which say nothing new, and the form a = N·u + c in the cells that are left.
 
-Every equation may define one of its cells with coefficient ±1 through the others. We look for as many such definitions as possible whose dependencies
-have no cycle: they are then triangular, hence independent, and integral. First each sum defines its total, from the leaves up. An equation left over is
-either implied by the definitions, or it takes away one more leaf, which it then defines (overlapping groupings). What resists because of a cycle is
-eliminated in the leaves themselves, and a row without a unit coefficient stays as an explicit condition R·u = r.
+Every equation may define one of its cells with coefficient ±1 through the others. We look for as many such definitions
+as possible whose dependencies have no cycle: they are then triangular, hence independent, and integral. First each sum
+defines its total, from the leaves up. An equation left over is either implied by the definitions, or it takes away one
+more leaf, which it then defines (overlapping groupings). What resists because of a cycle is eliminated in the leaves
+themselves, and a row without a unit coefficient stays as an explicit condition R·u = r.
 
-Whether an equation is implied is tested by fingerprints: each leaf gets a random 64-bit number, each defined cell the sum of its parts modulo 2^64; an
-implied equation then sums to 0, and one that is not does so with probability below 2^−60. A false verdict could only cost a dropped equation, and every
-released table is checked against all equations exactly.
+Whether an equation is implied is tested by fingerprints: each leaf gets a random 64-bit number, each defined cell the
+sum of its parts modulo 2^64; an implied equation then sums to 0, and one that is not does so with probability below
+2^−60. A false verdict could only cost a dropped equation, and every released table is checked against all equations.
 """
 
 from __future__ import annotations
@@ -293,7 +294,9 @@ def _eliminate(rows: Any, rhs: Ints, *_: object) -> _Reduced:
             holders.setdefault(leaf, set()).add(k)
     queue = [(len(row), k) for k, row in live.items()]
     heapq.heapify(queue)
-    empty, absurd, rest = [], [], []
+    empty: list[int] = []
+    absurd: list[int] = []
+    rest: list[tuple[dict[int, int], int]] = []
     solved: list[tuple[int, dict[int, int], int]] = []
     while queue:
         length, k = heapq.heappop(queue)

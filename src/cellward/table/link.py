@@ -64,6 +64,7 @@ def link(*tables: Table) -> Table:
         status[place[stricter]] = own.status[stricter]
         for name, level in levels.items():
             level[place] = np.maximum(level[place], getattr(own, name))
+    weight, weight_decimals = _joint_weight(tables, places, labels.cells)
     return Table(
         relations=_stack(tables, places, labels.cells, decimals),
         scaled=value,
@@ -72,7 +73,8 @@ def link(*tables: Table) -> Table:
         upper=upper,
         labels=labels,
         sensitivity=Sensitivity(status, **levels),
-        **_joint_weight(tables, places, labels.cells),
+        weight=weight,
+        weight_decimals=weight_decimals,
     )
 
 
@@ -139,13 +141,13 @@ def _stack(tables: tuple[Table, ...], places: list[Ints], cells: int, decimals: 
     return Relations.from_entries(cells, start, *(np.concatenate(x) for x in (rows, members, coefs, rhs)))
 
 
-def _joint_weight(tables: tuple[Table, ...], places: list[Ints], cells: int) -> dict[str, object]:
+def _joint_weight(tables: tuple[Table, ...], places: list[Ints], cells: int) -> tuple[Ints | None, int]:
     """Weights, when every table has them; a shared cell takes the largest."""
     if any(table.weight is None for table in tables):
-        return {}
+        return None, 0
     decimals = max(table.weight_decimals for table in tables)
     weight = np.zeros(cells, np.int64)
     for table, place in zip(tables, places, strict=True):
         assert table.weight is not None
         weight[place] = np.maximum(weight[place], _finer(table.weight, 10 ** (decimals - table.weight_decimals)))
-    return {"weight": weight, "weight_decimals": decimals}
+    return weight, decimals

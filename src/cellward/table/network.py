@@ -1,10 +1,12 @@
 """Network: the node–arc form of tables whose equations, once the implied ones are dropped, have every cell in at most two of them.
 
-Which implied equations to drop matters. A 2-D table with one hierarchy states the total of each parent row twice, along the row and down the hierarchy;
-with the row equations of parent rows dropped every cell is left in two equations, with the others dropped it is not. So we keep one defining sum for
-each total, such that a total is a term of at most one kept sum and a leaf of at most two: sums without a rival are kept first, and each one kept rules
-out those that would use one of its terms too often. Then the signs must allow every cell to leave one node and enter another (a 2-colouring of the
-equations), and the kept equations must have the rank of all: a graph's incidence rows are independent but for one a component without the ground.
+Which implied equations to drop matters. A 2-D table with one hierarchy states the total of each parent row twice, along
+the row and down the hierarchy; with the row equations of parent rows dropped every cell is left in two equations, with
+the others dropped it is not. So we keep one defining sum for each total, such that a total is a term of at most one kept
+sum and a leaf of at most two: sums without a rival are kept first, and each one kept rules out those that would use one
+of its terms too often. Then the signs must allow every cell to leave one node and enter another (a 2-colouring of the
+equations), and the kept equations must have the rank of all: a graph's incidence rows are independent but for one a
+component without the ground.
 """
 
 from __future__ import annotations

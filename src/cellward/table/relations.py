@@ -78,7 +78,10 @@ class Relations:
         >>> Relations.from_rows(3, [(0, [0, 1, 2], [1, 1, -1])]).residual(np.array([1, 2, 3])).tolist()
         [0]
         """
-        rhs, row, cell, coef = [], [], [], []
+        rhs: list[int] = []
+        row: list[int] = []
+        cell: list[int] = []
+        coef: list[int] = []
         for j, (right, members, weights) in enumerate(rows):
             if len(members) != len(weights):
                 raise InputError(

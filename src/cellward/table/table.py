@@ -92,12 +92,13 @@ class Table:
         >>> table.labels.columns()["sex"], table.values.tolist()
         (['F', 'M', 'Total'], [3, 4, 7])
         """
-        from cellward.table.frame import build_from_frame
+        from cellward.table.frame import LongSpec, build_from_frame
 
-        columns = {"status": status, "lpl": lpl, "upl": upl, "spl": spl, "weight": weight}
-        return build_from_frame(
-            frame, tuple(dims), value, hierarchies or {}, total, totals, missing, columns, decimals, lower, upper
-        )
+        spec = LongSpec(
+            dims=dims, value=value, hierarchies=hierarchies, total=total, totals=totals, missing=missing, status=status,
+            lpl=lpl, upl=upl, spl=spl, weight=weight, decimals=decimals, lower=lower, upper=upper,
+        )  # fmt: skip
+        return build_from_frame(frame, spec)
 
     @staticmethod
     def from_equations(

@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.errors import SolverError
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding.model import RoundingModel
 from cellward.solve.flow import solve_flow
@@ -92,7 +91,7 @@ def _independent(model: RoundingModel) -> Ints:
 def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Clock) -> Found:
     """A vertex of the linear relaxation; where it is whole it is optimal, and each block where it is not goes to branch and bound."""
     free = np.flatnonzero(model.free)
-    linear, unit = _linear(model, equations, free)
+    linear, _ = _linear(model, equations, free)
     outcome = solve_lp(linear, time_limit_s=clock.left, threads=limits.threads, seed=limits.seed)
     if outcome.x is None:
         return Found("infeasible" if outcome.status == "infeasible" else "unknown", "HiGHS LP")
@@ -169,9 +168,3 @@ def _linear(model: RoundingModel, equations: Ints, part: Ints) -> tuple[LinearMo
         row_upper=right,
         integer=ones > 0,
     ), unit
-
-
-def check_whole(found: Found) -> None:
-    """An answer without x is no answer."""
-    if found.status in ("optimal", "feasible") and found.x is None:
-        raise SolverError(f"{found.engine} claims an answer and gives none; nothing is released")

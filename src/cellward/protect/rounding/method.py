@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
-from cellward.allowed import AllowedSet
 from cellward.errors import InputError, SolverError, VerificationError
 from cellward.exact import LARGEST
 from cellward.instance import Instance
@@ -129,6 +128,3 @@ def _hopeless(model: RoundingModel) -> str:
         words = equation_text(model.instance.relations, names, j, decimals)
         return f"equation {j}, {words}, cannot be met by neighbouring multiples of its cells' bases; choose other bases"
     return ""
-
-
-__all__ = ["AllowedSet", "ControlledRounding"]

@@ -82,7 +82,7 @@ class RoundingModel:
     def cost(self) -> Ints:
         """w·(|hi − a| − |lo − a|)."""
         a = self.instance.a
-        return self.instance.weight * (np.abs(self.allowed.hi - a) - np.abs(self.allowed.lo - a))
+        return np.asarray(self.instance.weight * (np.abs(self.allowed.hi - a) - np.abs(self.allowed.lo - a)))
 
     @cached_property
     def common(self) -> Ints:

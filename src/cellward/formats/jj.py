@@ -1,0 +1,188 @@
+"""JJ: the field's exchange format; cells with values, weights, statuses, bounds and levels, then the equations.
+
+0                                             first line: a version mark
+n                                             number of cells
+index value weight status lb ub lpl upl spl   n lines, index from 0; status s safe, u unsafe, m secondary, z fixed
+m                                             number of equations
+rhs k : cell (coef) cell (coef) …             m lines of k terms
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from cellward import exact
+from cellward.errors import InputError
+from cellward.exact import LARGEST, NO_BOUND, Numbers
+from cellward.files import write_whole
+from cellward.formats.text import naming, read_text
+from cellward.risk.sensitivity import CellStatus
+from cellward.table.assemble import STATUS_LETTERS, assemble, read_status
+from cellward.table.labels import Labels
+from cellward.table.relations import Relations
+from cellward.table.table import Table
+
+_FIRST_LINES = {"0", "-1", "2", "3", "4", "-4"}
+_COLUMNS = ("index", "value", "weight", "status", "lb", "ub", "lpl", "upl", "spl")
+_LETTER = {status: letter for letter, status in STATUS_LETTERS.items()}
+
+
+class _Lines:
+    """The lines of a file with their numbers; running out of them says what is missing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines: Iterator[tuple[int, str]] = iter(
+            (number, line) for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()
+        )
+        self.number = 0
+
+    def next(self, wanted: str) -> str:
+        try:
+            self.number, line = next(self._lines)
+        except StopIteration:
+            raise InputError(
+                f"{self.path}: the file ends after line {self.number} where {wanted} should follow; it is cut off"
+            ) from None
+        return line.strip()
+
+    def error(self, message: str) -> InputError:
+        return InputError(f"{self.path} line {self.number}: {message}")
+
+    def count(self, wanted: str, most: int) -> int:
+        text = self.next(wanted)
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= most):
+            raise self.error(f"{text[:40]!r} is not {wanted}; give a whole number up to {most:,}")
+        return int(text)
+
+    def end(self) -> None:
+        extra = next(self._lines, None)
+        if extra is not None:
+            raise InputError(
+                f"{self.path} line {extra[0]}: text after the last equation; check the number of equations"
+            )
+
+
+def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
+    """Read a JJ file; a cell marked z is fixed, one marked u is unsafe with its levels."""
+    path = Path(path)
+    lines = _Lines(path)
+    first = lines.next("the first line")
+    if first not in _FIRST_LINES:
+        raise lines.error(
+            f"a JJ file starts with a line 0 (or -1, 2, 3, 4, -4), not {first[:40]!r}; is this a JJ file?"
+        )
+    n = lines.count("the number of cells", 100_000_000)
+    if n == 0:
+        raise lines.error("the table has no cells; give at least one")
+    rows, at = [], []
+    for i in range(n):
+        fields = lines.next(f"cell {i} of {n}").split()
+        if len(fields) != len(_COLUMNS):
+            raise lines.error(
+                f"cell {i} has {len(fields)} entries, not the {len(_COLUMNS)} of a JJ file ({' '.join(_COLUMNS)})"
+            )
+        if fields[0] != str(i):
+            raise lines.error(
+                f"the cell index is {fields[0][:40]!r} where {i} should stand; number the cells from 0 in order"
+            )
+        rows.append(fields)
+        at.append(lines.number)
+    column = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
+
+    def numbers(name: str) -> Numbers:
+        return Numbers.read(column[name], lambda i: f"{path} line {at[i]}, column {name}")
+
+    status = read_status(list(column["status"]), lambda i: f"{path} line {at[i]}, column status")
+    relations, rhs = _read_equations(lines, n)
+    values, lb, ub = numbers("value"), numbers("lb"), numbers("ub")
+    with naming(path):
+        return assemble(
+            numbers=values,
+            relations=relations,
+            labels=Labels(n),
+            rhs=rhs,
+            decimals=decimals,
+            lower=_open_ended(lb, -1, values.decimals if decimals is None else decimals),
+            upper=_open_ended(ub, 1, values.decimals if decimals is None else decimals),
+            status=status,
+            levels={name: numbers(name) for name in ("lpl", "upl", "spl")},
+            weight=numbers("weight"),
+        )
+
+
+def _open_ended(bound: Numbers, sign: int, decimals: int) -> list[object]:
+    """Bounds as texts, those at or beyond 2^53 as no bound: no value reaches them."""
+    texts: list[object] = []
+    for m, d in zip(bound.mantissa, bound.places.tolist(), strict=True):
+        beyond = sign * exact.rescale(int(m), d, decimals) >= LARGEST
+        texts.append(None if beyond else exact.text(int(m), d))
+    return texts
+
+
+def _read_equations(lines: _Lines, n: int) -> tuple[Relations, Numbers]:
+    m = lines.count("the number of equations", 100_000_000)
+    row, cell, coef, rhs, at = [], [], [], [], []
+    known: dict[str, int] = {"1": 1, "-1": -1}
+    for j in range(m):
+        left, colon, right = lines.next(f"equation {j} of {m}").partition(":")
+        head, tokens = left.split(), right.replace("(", " ( ").replace(")", " ) ").split()
+        if (
+            not colon
+            or len(head) != 2
+            or tokens[1::4] != ["("] * (len(tokens) // 4)
+            or tokens[3::4] != [")"] * (len(tokens) // 4)
+        ):
+            raise lines.error(f"equation {j} is not of the form 'rhs k : cell (coef) cell (coef) …'")
+        if head[1] != str(len(tokens) // 4) or len(tokens) % 4:
+            raise lines.error(
+                f"equation {j} announces {head[1][:20]} terms and holds {len(tokens) / 4:g}; it is cut off or miscounted"
+            )
+        for name in tokens[0::4]:
+            if not (name.isascii() and name.isdigit() and len(name) < 10 and int(name) < n):
+                raise lines.error(
+                    f"equation {j} names cell {name[:20]!r}, which does not exist; the cells are 0 to {n - 1}"
+                )
+            cell.append(int(name))
+        for text in tokens[2::4]:
+            if text not in known:
+                mantissa, places = exact.parse(text, f"{lines.path} line {lines.number}, equation {j}")
+                if mantissa % 10**places or abs(mantissa) >= 2**31 * 10**places:
+                    raise lines.error(
+                        f"equation {j} has the coefficient {text[:20]}; coefficients are whole numbers below 2^31"
+                    )
+                known[text] = mantissa // 10**places
+            coef.append(known[text])
+        row.extend([j] * (len(tokens) // 4))
+        rhs.append(head[0])
+        at.append(lines.number)
+    lines.end()
+    relations = Relations.from_entries(
+        n, m, np.array(row, np.int64), np.array(cell, np.int64), np.array(coef, np.int64)
+    )
+    return relations, Numbers.read(rhs, lambda j: f"{lines.path} line {at[j]}, right-hand side of equation {j}")
+
+
+def write_jj(table: Table, path: str | Path) -> Path:
+    """Write a JJ file, whole or not at all; a missing bound is written as ±2^53 units, beyond any value."""
+    d, s = table.decimals, table.sensitivity
+    weight = ["1"] * table.cells if table.weight is None else exact.texts(table.weight, table.weight_decimals)
+    lower = np.where(table.lower == -NO_BOUND, -LARGEST, table.lower)
+    upper = np.where(table.upper == NO_BOUND, LARGEST, table.upper)
+    numbers = [exact.texts(column, d) for column in (table.scaled, lower, upper, s.lpl, s.upl, s.spl)]
+    letters = [_LETTER[CellStatus(code)] for code in s.status.tolist()]
+    out = io.StringIO()
+    out.write(f"0\n{table.cells}\n")
+    for i, (value, lo, up, lpl, upl, spl) in enumerate(zip(*numbers, strict=True)):
+        out.write(f"{i} {value} {weight[i]} {letters[i]} {lo} {up} {lpl} {upl} {spl}\n")
+    r = table.relations
+    out.write(f"{r.equations}\n")
+    for j in range(r.equations):
+        rhs, members, coefs = r.equation(j)
+        terms = " ".join(f"{i} ({c})" for i, c in zip(members, coefs, strict=True))
+        out.write(f"{exact.text(rhs, d)} {len(members)} : {terms}\n")
+    return write_whole(Path(path), out.getvalue().encode(), confidential=True)

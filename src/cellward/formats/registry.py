@@ -1,0 +1,48 @@
+"""Which reader and writer a file name asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from cellward.errors import InputError
+from cellward.formats.csv_file import read_csv, write_csv
+from cellward.formats.jj import read_jj, write_jj
+from cellward.formats.parquet import read_parquet, write_parquet
+from cellward.table.frame import LongSpec
+from cellward.table.table import Table
+
+_LONG = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def read(path: str | Path, **options: Any) -> Table:
+    """Read a table by its file's extension: ``.jj``, or a long table in ``.csv``/``.tsv``/``.parquet`` with the options of :meth:`Table.from_frame`.
+
+    JJ files take ``decimals`` only; long tables need at least ``dims`` and ``value``; CSV also takes ``separator``.
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind == ".jj":
+        extra = sorted(set(options) - {"decimals"})
+        if extra:
+            raise InputError(f"{path}: a JJ file says itself what its columns are; leave out {', '.join(extra)}")
+        return read_jj(path, **options)
+    if kind not in _LONG:
+        raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .csv, .tsv or .parquet")
+    if not options.get("dims") or not options.get("value"):
+        raise InputError(
+            f"{path}: name the dimension columns and the value column with dims= and value= (--dims A,B --value V)"
+        )
+    separator = options.pop("separator", None)
+    spec = LongSpec(**options)
+    return read_csv(path, spec, separator=separator) if _LONG[kind] == "csv" else read_parquet(path, spec)
+
+
+def write(table: Table, path: str | Path) -> Path:
+    """Write a confidential table by its file's extension: ``.jj``, ``.csv`` or ``.parquet``."""
+    path = Path(path)
+    kind = path.suffix.lower()
+    writer = {".jj": write_jj, ".csv": write_csv, ".parquet": write_parquet}.get(kind)
+    if writer is None:
+        raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .csv or .parquet")
+    return writer(table, path)

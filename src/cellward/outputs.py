@@ -1,0 +1,65 @@
+"""The output folder of a protection: release.csv for the public, protection.json and certificate.json.gz for the house."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from cellward.errors import InputError
+from cellward.files import write_whole
+from cellward.protection import Protection
+
+
+def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
+    """What came out, in the words of the command line's ``--json``."""
+    loss = protection.loss() if protection.scaled is not None else None
+    return {
+        "status": protection.status,
+        "objective": protection.objective,
+        "bound": protection.bound,
+        "gap": protection.gap,
+        "seconds": round(protection.seconds, 6),
+        "cells": protection.instance.cells,
+        "equations": protection.instance.relations.equations,
+        "sensitive": len(protection.instance.sensitivity.unsafe),
+        "sum_abs": loss.sum_abs if loss else None,
+        "max_abs": loss.max_abs if loss else None,
+        "protected": None,  # no method guarantees levels yet, so none are asked of it
+        "verified": verified,
+    }
+
+
+def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -> list[Path]:
+    """Write the folder: all files together when it is new, each one whole when it exists, the release last."""
+    release = protection.release()
+    details = {
+        **facts,
+        "method": dict(protection.method),
+        "engine": protection.engine,
+        "limit_reached": protection.limit_reached,
+    }
+    text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file, not a folder; choose another --out")
+    fresh = not folder.exists()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        target = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.")) if fresh else folder
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from error
+    try:
+        names = ("certificate.json.gz", "protection.json", "release.csv")
+        protection.certificate().save(target / names[0])
+        write_whole(target / names[1], text.encode(), confidential=True)
+        release.save(target / names[2])
+        if fresh:
+            target.chmod(0o755)
+            os.rename(target, folder)  # noqa: PTH104
+    finally:
+        if fresh and target.exists():
+            shutil.rmtree(target)
+    return [folder / name for name in names]
