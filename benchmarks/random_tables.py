@@ -178,7 +178,8 @@ def solve_both_ways(case: Case, *, flow: bool = False) -> Trial:
 def _fault(case: Case, answer: Answer, p: cw.Protection) -> str | None:
     """What is wrong with a Protection, judged by the brute force's own reading of the table."""
     if p.status != answer.status:
-        return f"{p.status} where {answer.status} is true ({answer.objective}, {answer.optima} optima); {p.reason}"
+        found = f"objective {p.objective}, bound {p.bound}" if p.values is not None else p.reason
+        return f"{p.status} ({found}) where {answer.status} is true (objective {answer.objective})"
     if p.status != "optimal":
         return None if p.values is None and p.reason else "infeasible, but with values or without a reason"
     v, a = p.scaled.tolist(), case.table.scaled.tolist()

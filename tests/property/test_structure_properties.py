@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import settings
+import pandas as pd
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellward import Hierarchy, Table
 from cellward.table.array import margins
 from cellward.table.relations import Relations
 
@@ -19,6 +22,7 @@ Row = tuple[int, list[int], list[int]]
 """(right-hand side, cells, coefficients), as Relations.from_rows takes them."""
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
+randoms = st.randoms(use_true_random=False)
 
 
 # ---- the oracle: Gaussian elimination in fractions, which shares nothing with cellward ------------------------------------------------------
@@ -195,7 +199,7 @@ def groupings(draw) -> Sums:
 @st.composite
 def tables(draw) -> System:
     """Tables: k-dimensional, hierarchical, overlapping, or linked; disguised or not."""
-    rng = draw(st.randoms(use_true_random=False))
+    rng = draw(randoms)
     kind = draw(st.sampled_from(["margins", "hierarchical", "overlapping", "linked"]))
     if kind == "margins":
         shape = tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
@@ -225,7 +229,7 @@ def sparse_systems(draw, coefs: tuple[int, ...] = (-2, -1, 1, 2)) -> System:
     for _ in range(draw(st.integers(0, 9))):
         cells = draw(st.lists(st.integers(0, n - 1), max_size=5, unique=True))
         rows.append((0, cells, [draw(coef) for _ in cells]))
-    rng = draw(st.randoms(use_true_random=False))
+    rng = draw(randoms)
     system = with_solution(n, rows, rng, draw(st.booleans()))
     return disguised(system, rng) if draw(st.booleans()) else system
 
@@ -336,3 +340,195 @@ def check_network(system: System, rng: random.Random) -> bool:
         np.subtract.at(flow, net.tail[arcs], a[arcs])
         assert flow[:ground].tolist() == [s * rows[j][0] for j, s in zip(kept, net.sign.tolist(), strict=True)]
     return True
+
+
+# ---- rank, redundancy, contradictions ----------------------------------------------------------------------------------------------------------
+
+
+@SETTINGS
+@given(tables())
+def test_structure_of_tables(system):
+    check_structure(system.n, system.rows)
+
+
+@SETTINGS
+@given(sparse_systems((-1, 1)))
+def test_structure_of_systems_with_unit_coefficients(system):
+    check_structure(system.n, system.rows)
+
+
+@SETTINGS
+@given(sparse_systems())
+def test_structure_of_any_sparse_system(system):
+    check_structure(system.n, system.rows)
+
+
+@SETTINGS
+@given(tables(), randoms)
+def test_contradicted_tables_are_found_out(system, rng):
+    false = contradicted(system, rng)
+    check_structure(false.n, false.rows)
+
+
+@SETTINGS
+@given(sparse_systems().filter(lambda system: system.rows), randoms)
+def test_contradicted_sparse_systems_are_found_out(system, rng):
+    false = contradicted(system, rng)
+    check_structure(false.n, false.rows)
+
+
+def test_equations_without_a_unit_coefficient_are_reduced_among_themselves():
+    repeated = Relations.from_rows(2, [(4, [0, 1], [2, 2]), (6, [0, 1], [3, 3])])
+    assert (repeated.structure.rank, repeated.redundant.tolist(), repeated.contradictory.tolist()) == (1, [1], [])
+    assert repeated.leaf_form.condition.shape == (1, 2)
+    opposed = Relations.from_rows(2, [(4, [0, 1], [2, 2]), (7, [0, 1], [3, 3])])
+    assert (opposed.structure.rank, opposed.redundant.tolist(), opposed.contradictory.tolist()) == (1, [], [1])
+
+
+def test_empty_equations_say_nothing_or_contradict():
+    r = Relations.from_rows(2, [(0, [], []), (5, [], []), (0, [0, 1], [1, -1])])
+    assert (r.structure.rank, r.redundant.tolist(), r.contradictory.tolist()) == (1, [0], [1])
+
+
+# ---- leaf form ---------------------------------------------------------------------------------------------------------------------------------
+
+
+@SETTINGS
+@given(tables(), randoms)
+def test_leaf_form_of_tables(system, rng):
+    check_leaf_form(system, rng)
+
+
+@SETTINGS
+@given(sparse_systems((-1, 1)), randoms)
+def test_leaf_form_of_systems_with_unit_coefficients(system, rng):
+    check_leaf_form(system, rng)
+
+
+@SETTINGS
+@given(sparse_systems(), randoms)
+def test_leaf_form_of_any_sparse_system(system, rng):
+    check_leaf_form(system, rng)
+
+
+def test_a_condition_keeps_its_right_hand_side_when_a_leaf_in_it_is_substituted():
+    rows = [(0, [1], [-2]), (-2, [1, 0, 2, 3], [1, -2, -2, -2]), (-2, [0, 1, 3, 2], [-2, -1, -2, 1])]
+    check_leaf_form(System(4, rows, [0, 0, 0, 1]), random.Random(0))
+
+
+@SETTINGS
+@given(tables())
+def test_k_dimensional_tables_need_no_conditions(system):
+    """Trees and groupings resolve into definitions: the leaves are free."""
+    assert system.relations.leaf_form.condition.shape[0] == 0
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 5), (2, 3, 4), (2, 2, 2, 2)])
+def test_the_leaves_of_an_array_are_as_many_as_its_inner_cells(shape):
+    r = margins(shape)
+    assert len(r.leaf_form.leaves) == math.prod(shape) == r.cells - r.structure.rank
+
+
+# ---- network -----------------------------------------------------------------------------------------------------------------------------------
+
+
+@SETTINGS
+@given(tables() | sparse_systems((-1, 1)), randoms)
+def test_a_network_says_what_the_equations_say(system, rng):
+    check_network(system, rng)
+
+
+def flat(size: int) -> Sums:
+    return tree([0] * size)
+
+
+def side_by_side(*parts: tuple[int, list[Row]]) -> tuple[int, list[Row]]:
+    """Independent tables together."""
+    n, rows = 0, []
+    for own, equations in parts:
+        rows += [(b, [n + i for i in cells], coefs) for b, cells, coefs in equations]
+        n += own
+    return n, rows
+
+
+def must_be_network(parts: tuple[int, list[Row]], rng: random.Random, *, shifted: bool, negate: bool = True) -> None:
+    system = with_solution(*parts, rng, shifted)
+    assert check_network(system, rng)
+    assert check_network(disguised(system, rng, negate=negate), rng)
+
+
+sizes = st.integers(1, 5)
+
+
+@SETTINGS
+@given(sizes, sizes, randoms, st.booleans())
+def test_two_dimensional_tables_are_networks(rows, columns, rng, shifted):
+    must_be_network(product([flat(rows), flat(columns)]), rng, shifted=shifted)
+
+
+@SETTINGS
+@given(trees(10), randoms, st.booleans())
+def test_one_dimensional_hierarchies_are_networks(hierarchy, rng, shifted):
+    must_be_network(product([hierarchy]), rng, shifted=shifted)
+
+
+@SETTINGS
+@given(trees(8, branching=True), sizes, st.booleans(), randoms, st.booleans())
+def test_two_dimensional_tables_with_one_hierarchy_are_networks(hierarchy, size, first, rng, shifted):
+    dims = [hierarchy, flat(size)]
+    must_be_network(product(dims if first else dims[::-1]), rng, shifted=shifted)
+
+
+@SETTINGS
+@given(trees(8), sizes, st.booleans(), randoms)
+def test_codes_with_one_part_are_no_obstacle_when_the_total_has_the_minus(hierarchy, size, first, rng):
+    """x = y alone does not say which is the total; the sign does, so these are not negated."""
+    dims = [hierarchy, flat(size)]
+    must_be_network(product(dims if first else dims[::-1]), rng, shifted=False, negate=False)
+
+
+@SETTINGS
+@given(trees(6, branching=True), st.lists(sizes, min_size=3, max_size=5), randoms, st.booleans())
+def test_independent_two_dimensional_tables_are_one_network(hierarchy, size, rng, shifted):
+    flats = [product([flat(a), flat(b)]) for a, b in itertools.pairwise(size)]
+    must_be_network(side_by_side(product([flat(2), hierarchy]), *flats), rng, shifted=shifted)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_repeated_equations_do_not_hide_a_network(seed):
+    """Most equations several times over: a repeated sum is not a rival of itself."""
+    rng = random.Random(seed)
+    n, rows = product([tree([0, 0, 1, 1, 3, 3]), flat(2)])
+    rows += [row for row in rows if rng.random() < 0.6]
+    assert check_network(disguised(System(n, rows, [0] * n), rng), rng)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_cube_is_no_network(seed):
+    rng = random.Random(seed)
+    r = margins((2, 2, 2))
+    cube = System(r.cells, [r.equation(j) for j in range(r.equations)], [0] * r.cells)
+    assert cube.relations.network is None
+    assert disguised(cube, rng).relations.network is None
+
+
+def test_two_hierarchies_crossed_are_no_network():
+    n, rows = product([tree([0, 0, 1, 1]), tree([0, 0, 1, 1])])
+    assert Relations.from_rows(n, rows).network is None
+
+
+@pytest.mark.parametrize("hierarchical", ["region", "sex"])
+def test_a_frame_with_a_hierarchy_is_a_network(hierarchical):
+    """From codes to arcs: the builder's own equations, the hierarchy on either dimension."""
+    hierarchy = Hierarchy((("Total", ("N", "S")), ("N", ("N1", "N2", "N3")), ("S", ("S1", "S2"))))
+    other = "sex" if hierarchical == "region" else "region"
+    cells = list(itertools.product(["N1", "N2", "N3", "S1", "S2"], ["m", "f"]))
+    data = {hierarchical: [a for a, _ in cells], other: [b for _, b in cells], "count": list(range(1, 11))}
+    frame = pd.DataFrame(data)
+    table = Table.from_frame(frame, dims=["region", "sex"], value="count", hierarchies={hierarchical: hierarchy})
+    r = table.relations
+    assert r.cells == 8 * 3
+    system = System(r.cells, [r.equation(j) for j in range(r.equations)], table.scaled.tolist())
+    assert check_network(system, random.Random(0))
+    check_leaf_form(system, random.Random(0))
+    assert len(r.leaf_form.leaves) == 10
