@@ -417,10 +417,13 @@ def test_a_condition_keeps_its_right_hand_side_when_a_leaf_in_it_is_substituted(
 
 
 @SETTINGS
-@given(tables())
-def test_k_dimensional_tables_need_no_conditions(system):
-    """Trees and groupings resolve into definitions: the leaves are free."""
-    assert system.relations.leaf_form.condition.shape[0] == 0
+@given(trees(), trees(4), randoms)
+def test_a_table_of_trees_has_one_free_leaf_for_each_inner_cell(rows, columns, rng):
+    """The cells with bottom codes on both sides determine all others, whichever cells the leaf form prefers to call leaves."""
+    inner = math.prod(1 + max(max(parts) for _, parts in sums) - len(sums) for sums in (rows, columns))
+    form = disguised(with_solution(*product([rows, columns]), rng, shifted=False), rng).relations.leaf_form
+    assert form.condition.shape[0] == 0
+    assert len(form.leaves) == inner
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 5), (2, 3, 4), (2, 2, 2, 2)])

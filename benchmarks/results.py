@@ -1,0 +1,35 @@
+"""RESULTS.md: each benchmark owns one section of it and writes nothing else."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+HEAD = "# Results\n\nWritten by the scripts in this folder; each section names its script. Times are of a shared machine: trust the ratios.\n"
+
+
+def write_section(script: str, title: str, body: str) -> None:
+    """Replace (or add) the section of one script."""
+    text = RESULTS.read_text() if RESULTS.exists() else HEAD
+    start, end = f"<!-- {script} -->", f"<!-- end {script} -->"
+    section = f"{start}\n## {title}\n\n`python benchmarks/{script}`; {_setting()}\n\n{body.strip()}\n{end}\n"
+    if start in text:
+        before, rest = text.split(start, 1)
+        text = before + section + rest.split(end + "\n", 1)[1]
+    else:
+        text = text.rstrip("\n") + "\n\n" + section
+    RESULTS.write_text(text)
+
+
+def _setting() -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in ("cellward", "highspy", "ortools", "numpy"))
+    return f"Python {platform.python_version()}, {packages}."
+
+
+def table(head: list[str], rows: list[list[object]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    lines += ["| " + " | ".join(str(entry) for entry in row) + " |" for row in rows]
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""The house rules: who may import whom, and what stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "cellward"
+MODULES = sorted(SOURCE.rglob("*.py"))
+SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt"}
+
+# Rooms in the order in which data passes through them; a room imports from earlier ones only.
+ROOMS = (
+    ("errors", "version"), ("exact", "files"), ("hierarchy",), ("risk",), ("table",), ("formats", "hierarchy"), ("instance", "allowed", "loss"),
+    ("release",), ("solve",), ("audit", "protection"), ("protect",), ("report", "outputs"), ("cli", "server"),
+)  # fmt: skip
+
+
+def imports(path):
+    """(module, name) pairs of every import, wherever it stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                base = ("cellward", *path.relative_to(SOURCE).parts[:-1])
+                module = ".".join((*base[: len(base) - node.level + 1], *([module] if module else [])))
+            yield module
+            if module == "cellward":
+                yield from (f"cellward.{alias.name}" for alias in node.names)
+
+
+def room(module):
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "cellward" else None
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_follow_the_arrow(path):
+    own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if own == "__init__":
+        return
+    rank = {name: k for k, names in reversed(list(enumerate(ROOMS))) for name in names}
+    last = {name: k for k, names in enumerate(ROOMS) for name in names}
+    for module in imports(path):
+        if (other := room(module)) is not None:
+            assert rank[other] <= last[own], f"{path} imports {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_only_solve_imports_a_solver(path):
+    if "solve" not in path.relative_to(SOURCE).parts:
+        assert not {module.split(".")[0] for module in imports(path)} & SOLVERS
+
+
+def test_audit_never_imports_protect():
+    for path in (SOURCE / "audit").glob("*.py"):
+        assert not any(room(module) == "protect" for module in imports(path))
+
+
+def test_verify_stands_alone():
+    used = {module.split(".")[0] for module in imports(SOURCE / "audit" / "verify.py")}
+    assert used <= set(sys.stdlib_module_names)
+    assert len((SOURCE / "audit" / "verify.py").read_text().splitlines()) <= 400
+
+
+def test_importing_cellward_loads_nothing_heavy():
+    code = "import cellward, sys; print([m for m in ('scipy', 'highspy', 'ortools', 'duckdb', 'pandas', 'polars', 'narwhals', 'rich') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_a_small_table_needs_no_worker():
+    code = (
+        "import cellward as cw; from cellward.solve import worker\n"
+        "worker.call = None\n"
+        "p = cw.ControlledRounding(5).protect(cw.Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))\n"
+        "import sys; print(p.objective, 'scipy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == ["16", "False"]
+
+
+def test_verify_runs_as_a_copied_file(tmp_path):
+    import cellward as cw
+
+    p = cw.ControlledRounding(5).protect(cw.Table.from_array([[1, 2], [3, 4]]))
+    path = p.certificate().save(tmp_path / "certificate.json.gz")
+    copy = tmp_path / "verify.py"
+    copy.write_text((SOURCE / "audit" / "verify.py").read_text())
+    done = subprocess.run([sys.executable, "-I", str(copy), str(path)], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "holds" in done.stdout
