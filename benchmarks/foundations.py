@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -166,7 +165,7 @@ def structure_of(name: str, scale: str) -> None:
     form = relations.leaf_form
     seconds = time.perf_counter() - started
     exact = bool(np.array_equal(form.matrix @ made.values[form.leaves] + form.constant, made.values))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024  # of this program alone, unlike ru_maxrss
     facts = [made.cells, made.equations, len(form.leaves), len(structure.redundant), blocks, network is not None, form.matrix.nnz, exact]
     print(*facts, f"{first:.2f}", f"{seconds:.2f}", f"{peak:.0f}", sep="\t")
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cellward.errors import InputError, SolverError
-from cellward.solve import worker
+from cellward.solve import crash, worker
 from cellward.solve.flow import solve_flow
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import FlowModel, LinearModel
@@ -204,12 +204,12 @@ def test_a_crash_that_cannot_be_saved_is_still_a_sentence(monkeypatch, tmp_path)
 
 def test_options_of_a_task_are_saved_with_it(tmp_path):
     model = FlowModel(**{name: getattr(MODEL, name) for name in ("tail", "head", "capacity", "cost", "supply")})
-    worker._save(functools.partial(worker.replay, time_limit_s=3), model, tmp_path)
+    crash.save(functools.partial(worker.replay, time_limit_s=3), model, tmp_path)
     (saved,) = tmp_path.iterdir()
-    task, again = worker._load(saved)
+    task, again = crash.load(saved)
     assert task.func is worker.replay and task.keywords == {"time_limit_s": 3}
     assert np.array_equal(again.cost, model.cost)
-    worker._save(functools.partial(worker.replay, time_limit_s=4), model, tmp_path)
+    crash.save(functools.partial(worker.replay, time_limit_s=4), model, tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
 
 

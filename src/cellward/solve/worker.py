@@ -3,46 +3,35 @@
 Parent and child exchange one request and one answer at a time, and the child reads a request whole before it answers,
 so neither waits for the other to read. The parent reads and writes plainly and sleeps in the kernel meanwhile; a timer
 kills the child at the time limit, which ends any read or write that the parent may be in.
-
-A message is the number of its parts and their lengths (64-bit little-endian), then the parts: a pickle, then the arrays
-it refers to, which travel without being copied (pickle protocol 5, PEP 574).
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
-import hashlib
 import importlib
 import io
-import json
 import math
 import os
-import pickle
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
-import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
-import numpy as np
-
-from cellward.errors import CellwardError, InputError, SolverError
+from cellward.errors import CellwardError, SolverError
+from cellward.solve.crash import load, name_of, save
+from cellward.solve.messages import pack, receive, send, unpack, widen
 from cellward.solve.outcome import Outcome
 
 M = TypeVar("M")
 
 # -P: the directory the user happens to stand in must not shadow a module of the worker.
 COMMAND: Final[list[str]] = [sys.executable, "-P", "-m", "cellward.solve.worker"]
-PIPE_BYTES: Final = 1 << 20
 LAST_WORDS: Final = 300
 SOLVER: Final = "worker"
 
@@ -56,7 +45,7 @@ def call(
     """
     began = perf_counter()
     limit = math.inf if time_limit_s is None else max(0.0, time_limit_s)
-    request = _pack((task, model))
+    request = pack((task, model))
     lock = _lock
     if not lock.acquire(timeout=min(limit, threading.TIMEOUT_MAX) if math.isfinite(limit) else -1):
         return _out_of_time(began)
@@ -66,14 +55,14 @@ def call(
         return _out_of_time(began)
     except _CrashError as crash:
         raise SolverError(
-            f"The worker process {crash} while it ran {_name(task)}. {_save(task, model, crash_dir)}"
+            f"The worker process {crash} while it ran {name_of(task)}. {save(task, model, crash_dir)}"
         ) from crash
     finally:
         lock.release()
     if isinstance(answer, _Failure):
         raise SolverError(answer.sentence)
     if not isinstance(answer, Outcome):
-        raise SolverError(f"{_name(task)} must return an Outcome, not {type(answer).__name__}.")
+        raise SolverError(f"{name_of(task)} must return an Outcome, not {type(answer).__name__}.")
     return answer
 
 
@@ -94,7 +83,7 @@ def shut_down() -> None:
 def replay(path: Path | str, *, time_limit_s: float | None = None) -> Outcome:
     """Solve a saved instance again, in the worker."""
     path = Path(path)
-    task, model = _load(path)
+    task, model = load(path)
     return call(task, model, time_limit_s=time_limit_s, crash_dir=path.parent)
 
 
@@ -140,7 +129,7 @@ class _Worker:
         # Unbuffered, hence plain files: nothing is held back, and closing one has nothing left to write.
         self.requests, self.answers = cast(io.FileIO, self.process.stdin), cast(io.FileIO, self.process.stdout)
         for pipe in (self.requests, self.answers):
-            _widen(pipe.fileno())
+            widen(pipe.fileno())
 
     def expire(self) -> None:
         """Kill the child because its time is over (called by the timer's thread)."""
@@ -186,11 +175,11 @@ def _exchange(request: list[memoryview], limit_s: float) -> object:
         if timer is not None:
             timer.daemon = True
             timer.start()
-        _send(worker.requests, request)
-        parts = _receive(worker.answers)
+        send(worker.requests, request)
+        parts = receive(worker.answers)
         if parts is None:
             raise EOFError
-        return _unpack(parts)
+        return unpack(parts)
     except (OSError, EOFError):
         ending = _bury(worker)
         raise _TimeLimitError if worker.expired else _CrashError(ending)  # noqa: B904
@@ -237,134 +226,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_disown)
 
 
-# ── instances that crashed it ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _save(task: Callable[..., Outcome], model: object, crash_dir: Path | None) -> str:
-    """Save the instance whole or not at all; the sentence says where. The name depends on nothing but the content."""
-    function, options = (task.func, task.keywords) if isinstance(task, functools.partial) else (task, {})
-    about = {"task": _address(function), "options": options, "model": _address(type(model))}
-    directory = Path.cwd() if crash_dir is None else crash_dir
-    try:
-        named = {field.name: getattr(model, field.name) for field in fields(model)}  # type: ignore[arg-type]
-        arrays = {"about": np.array(json.dumps(about, sort_keys=True))}
-        arrays |= {name: np.asarray(value) for name, value in named.items() if value is not None}
-        digest = hashlib.sha256()
-        for name, array in sorted(arrays.items()):
-            digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
-        path = directory / f"cellward-crash-{digest.hexdigest()[:8]}.npz"
-        directory.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=directory, prefix=".cellward-crash-")  # mode 0600
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except (OSError, TypeError, ValueError, MemoryError) as error:
-        return f"The instance could not be saved in {directory}: {error}."
-    return (
-        f"The instance is saved in {path}: it holds CONFIDENTIAL values. "
-        "Solve it again with cellward.solve.worker.replay, and delete it when done."
-    )
-
-
-def _load(path: Path) -> tuple[Callable[..., Outcome], object]:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            about = json.loads(str(arrays["about"]))
-            model = _at(about["model"])(**{name: arrays[name] for name in arrays.files if name != "about"})
-        task = _at(about["task"])
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        ImportError,
-        zipfile.BadZipFile,
-    ) as error:
-        raise InputError(f"{path} is not an instance saved by cellward after a crash: {error}.") from error
-    return (functools.partial(task, **about["options"]) if about["options"] else task), model
-
-
-def _address(thing: Any) -> str:
-    return f"{thing.__module__}:{thing.__qualname__}"
-
-
-def _at(address: str) -> Any:
-    module, _, name = address.partition(":")
-    if not module.startswith("cellward.solve."):
-        raise ValueError(f"it names {address}, which is not part of the solver layer")
-    return getattr(importlib.import_module(module), name)
-
-
-def _name(task: Any) -> str:
-    return str(getattr(getattr(task, "func", task), "__name__", task))
-
-
-# ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _pack(message: object) -> list[memoryview]:
-    buffers: list[pickle.PickleBuffer] = []
-    body = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
-    parts = [memoryview(body), *(buffer.raw() for buffer in buffers)]
-    lengths = struct.pack(f"<{len(parts) + 1}q", len(parts), *(part.nbytes for part in parts))
-    return [memoryview(lengths), *parts]
-
-
-def _unpack(parts: Sequence[memoryview]) -> Any:
-    return pickle.loads(parts[0], buffers=parts[1:])
-
-
-def _send(file: io.FileIO, message: Sequence[memoryview]) -> None:
-    for part in message:
-        sent = 0
-        while sent < part.nbytes:
-            sent += file.write(part[sent:])
-
-
-def _receive(file: io.FileIO) -> list[memoryview] | None:
-    """The parts of the next message; None when the other side is gone, wherever in the message."""
-    count = _read(file, 8)
-    if count is None:
-        return None
-    lengths = _read(file, 8 * struct.unpack("<q", count)[0])
-    if lengths is None:
-        return None
-    parts = []
-    for length in struct.unpack(f"<{lengths.nbytes // 8}q", lengths):
-        part = _read(file, length)
-        if part is None:
-            return None
-        parts.append(part)
-    return parts
-
-
-def _read(file: io.FileIO, length: int) -> memoryview | None:
-    buffer = memoryview(bytearray(length))
-    filled = 0
-    while filled < length:
-        got = file.readinto(buffer[filled:])
-        if not got:
-            return None
-        filled += got
-    return buffer
-
-
-def _widen(fd: int) -> None:
-    """A wider pipe means fewer switches between the two processes; where the system has none, the default does."""
-    with contextlib.suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-
-
 # ── the child's side ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -384,12 +245,12 @@ def _end_with_parent(fd: int, *, active: bool) -> None:
 
 def _answer(parts: Sequence[memoryview]) -> list[memoryview]:
     try:
-        task, model = _unpack(parts)
-        return _pack(task(model))
+        task, model = unpack(parts)
+        return pack(task(model))
     except CellwardError as error:
-        return _pack(_Failure(str(error)))
+        return pack(_Failure(str(error)))
     except Exception as error:  # noqa: BLE001 — whatever it is, it is the parent's to report
-        return _pack(_Failure(f"The worker process failed: {type(error).__name__}: {error}"))
+        return pack(_Failure(f"The worker process failed: {type(error).__name__}: {error}"))
 
 
 def serve() -> None:
@@ -404,11 +265,11 @@ def serve() -> None:
     with contextlib.suppress(ImportError):  # a task that needs it will say so itself
         importlib.import_module("ortools.graph.python.min_cost_flow")
     with contextlib.suppress(BrokenPipeError):  # the parent is gone
-        while (parts := _receive(requests)) is not None:
+        while (parts := receive(requests)) is not None:
             _end_with_parent(requests.fileno(), active=True)
             answer = _answer(parts)
             _end_with_parent(requests.fileno(), active=False)
-            _send(answers, answer)
+            send(answers, answer)
 
 
 if __name__ == "__main__":

@@ -128,11 +128,13 @@ def _branch(model: RoundingModel, equations: Ints, part: Ints, limits: Limits, c
         return Found("infeasible" if outcome.status == "infeasible" else "unknown", "HiGHS MIP")
     x = outcome.x > 0.5
     value = int(model.cost[part[x]].sum())
+    if outcome.status == "optimal":
+        return Found("optimal", "HiGHS MIP", x, value)
     if not math.isfinite(outcome.bound):
         return Found("feasible", "HiGHS MIP", x, int(np.minimum(model.cost[part], 0).sum()))
     units = math.ceil(outcome.bound - 1e-6 * max(1.0, abs(outcome.bound)))
     bound = min(value, value - int(cost[part[x]].sum()) + unit * units)
-    return Found("optimal" if bound == value else "feasible", "HiGHS MIP", x, bound)
+    return Found("feasible", "HiGHS MIP", x, bound)
 
 
 def leaf_costs(model: RoundingModel) -> Ints:
