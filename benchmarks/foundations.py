@@ -95,7 +95,7 @@ def brute_force(report: Report, cases: int, flow_cases: int) -> None:
     )
 
 
-def network_speed(report: Report, sizes: list[int]) -> None:
+def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> None:
     warm_up()
     flow_from = engines.FLOW_FROM
     engines.FLOW_FROM = 0
@@ -122,7 +122,7 @@ def network_speed(report: Report, sizes: list[int]) -> None:
         rival = time.perf_counter() - started
         agree = round(outcome.objective) * unit + model.objective(model.allowed.lo) == protection.objective
         report.require(protection.status == again.status == "optimal" and agree, f"{size}×{size}: optimum equal to the LP's")
-        report.require(ours < rival, f"{size}×{size}: faster than HiGHS LP")
+        report.require(quick or ours < rival, f"{size}×{size}: faster than HiGHS LP")
         rows.append(
             [f"{size}×{size}", protection.objective, f"{ours:.2f}", f"{known:.2f}", f"{verification:.2f}", f"{rival:.2f}", f"**{rival / ours:.1f} ×**",
              f"{rival / known:.1f} ×"]
@@ -178,7 +178,7 @@ def structures(report: Report, *, quick: bool) -> None:
         cells, equations, *_, exact, _first, seconds, peak = facts
         report.require(quick or (int(cells), int(equations)) == expected, f"{name}: {expected} cells and equations")
         report.require(exact == "True", f"{name}: the leaf form reproduces the values")
-        report.require(float(seconds) < 10 and float(peak) < 2048, f"{name}: seconds and under 2 GB, not {seconds} s and {peak} MB")
+        report.require(quick or (float(seconds) < 10 and float(peak) < 2048), f"{name}: seconds and under 2 GB, not {seconds} s and {peak} MB")
         rows.append([name.replace("_", " "), *facts])
     head = ["structure", "cells", "equations", "leaves", "redundant", "blocks", "network", "nonzeros of N", "a = N·u + c", "structure, s", "with leaf form, s"]
     report.add("### Relations at census size\n\nPeak memory is that of the whole process.\n\n" + table([*head, "peak MB"], rows))
@@ -196,7 +196,7 @@ def main() -> int:
     figures(report)
     if options.quick:
         brute_force(report, 600, 200)
-        network_speed(report, [120])
+        network_speed(report, [120], quick=True)
         peers(report, [((8, 8, 8), 1), ((30, 30), 1)], 60)
     else:
         network_speed(report, [300, 1000])
