@@ -1,17 +1,21 @@
 """The command line: arguments to the flow of the library, and back to exit codes; no logic of its own."""
 
-from __future__ import annotations
-
 import contextlib
+import functools
+import inspect
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cellward.errors import CellwardError, InputError
+
+if TYPE_CHECKING:
+    from cellward.protection import Protection
+    from cellward.table.table import Table
 
 app = typer.Typer(
     add_completion=False,
@@ -23,72 +27,69 @@ app = typer.Typer(
 
 DONE, INFEASIBLE, BAD_INPUT, FAILED = 0, 1, 2, 3
 
-Dims = Annotated[str | None, typer.Option(help="Dimension columns of a long table, separated by commas.")]
-Value = Annotated[str | None, typer.Option(help="Value column of a long table.")]
-HierarchyFiles = Annotated[
-    list[str] | None, typer.Option("--hierarchy", help="DIM=FILE.hrc, repeatable, also for the same dimension.")
-]
-Total = Annotated[str, typer.Option(help="Code that stands for the total.")]
-Totals = Annotated[
-    str,
-    typer.Option(
-        help="auto: compute totals that no row holds; given: never; compute: always, ignoring those in the file."
+READING: dict[str, tuple[Any, Any]] = {
+    "dims": (str | None, typer.Option(None, help="Dimension columns of a long table, separated by commas.")),
+    "value": (str | None, typer.Option(None, help="Value column of a long table.")),
+    "hierarchy": (list[str] | None, typer.Option(None, help="DIM=FILE.hrc, repeatable, also for the same dimension.")),
+    "total": (str, typer.Option("Total", help="Code that stands for the total.")),
+    "totals": (
+        str,
+        typer.Option("auto", help="auto: compute totals that no row holds; given: never; compute: all anew."),
     ),
-]
-Missing = Annotated[str, typer.Option(help="Cells that no row holds: absent or zero.")]
-StatusColumn = Annotated[
-    str | None, typer.Option("--status", help="Column of statuses: s safe, u unsafe, m secondary, z fixed.")
-]
-Lpl = Annotated[str | None, typer.Option(help="Column of lower protection levels.")]
-Upl = Annotated[str | None, typer.Option(help="Column of upper protection levels.")]
-Spl = Annotated[str | None, typer.Option(help="Column of sliding protection levels.")]
-WeightColumn = Annotated[str | None, typer.Option("--weight", help="Column of weights, used with --weights table.")]
-Decimals = Annotated[
-    int | None, typer.Option(help="Decimals to keep; values are rounded to them. Default: as many as the values have.")
-]
-Lower = Annotated[str, typer.Option(help="Lower bound of every cell, or 'none'.")]
-Separator = Annotated[str | None, typer.Option(help="CSV separator; found from the header unless given.")]
+    "missing": (str, typer.Option("absent", help="Cells that no row holds: absent or zero.")),
+    "status": (str | None, typer.Option(None, help="Column of statuses: s safe, u unsafe, m secondary, z fixed.")),
+    "lpl": (str | None, typer.Option(None, help="Column of lower protection levels.")),
+    "upl": (str | None, typer.Option(None, help="Column of upper protection levels.")),
+    "spl": (str | None, typer.Option(None, help="Column of sliding protection levels.")),
+    "weight": (str | None, typer.Option(None, help="Column of weights, used with --weights table.")),
+    "decimals": (int | None, typer.Option(None, help="Decimals to round values to. Default: as many as they have.")),
+    "lower": (str, typer.Option("0", help="Lower bound of every cell, or 'none'.")),
+    "separator": (str | None, typer.Option(None, help="CSV separator; found from the header unless given.")),
+}
+"""The options that say how to read a table, for every command that reads one."""
 
 
-def _read(
-    path: Path,
-    *,
-    dims: str | None,
-    value: str | None,
-    hierarchy: list[str] | None,
-    total: str,
-    lower: str,
-    decimals: int | None,
-    **options: Any,
-) -> Any:
+def reads_a_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of READING; it gets them as one dictionary, ``reading``."""
+    own = [p for p in inspect.signature(command).parameters.values() if p.name != "reading"]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    extra = [inspect.Parameter(name, kind, annotation=a, default=d) for name, (a, d) in READING.items()]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        reading = {name: given.pop(name) for name in READING}
+        command(reading=reading, **given)
+
+    parameters = [*(p.replace(kind=kind) for p in own), *extra]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def _read(path: Path, reading: dict[str, Any]) -> "Table":
     """Read a table, passing on only what its format takes."""
     from cellward.formats.hrc import read_hrc
     from cellward.formats.registry import read
 
     if path.suffix.lower() == ".jj":
-        given = [name for name, entry in (("--dims", dims), ("--value", value), ("--hierarchy", hierarchy)) if entry]
-        if given:
+        columns = ("dims", "value", "hierarchy", "status", "lpl", "upl", "spl", "weight")
+        if given := [f"--{name}" for name in columns if reading[name]]:
             raise InputError(f"{path}: a JJ file says itself what its columns are; leave out {', '.join(given)}")
-        return read(path, decimals=decimals)
+        return read(path, decimals=reading["decimals"])
     trees: dict[str, list[Any]] = {}
-    for entry in hierarchy or []:
+    for entry in reading["hierarchy"] or []:
         dim, equals, file = entry.partition("=")
         if not equals or not dim or not file:
             raise InputError(f"--hierarchy {entry}: write DIM=FILE.hrc")
-        trees.setdefault(dim, []).append(read_hrc(Path(file), total=total))
-    return read(
-        path,
-        dims=[name.strip() for name in dims.split(",")] if dims else None,
-        value=value,
-        hierarchies=trees,
-        total=total,
-        decimals=decimals,
-        lower=None if lower.lower() == "none" else lower,
-        **{name: entry for name, entry in options.items() if entry is not None},
-    )
+        trees.setdefault(dim, []).append(read_hrc(Path(file), total=reading["total"]))
+    options = {name: entry for name, entry in reading.items() if name != "hierarchy" and entry is not None}
+    options["dims"] = [name.strip() for name in (reading["dims"] or "").split(",") if name.strip()]
+    options["lower"] = None if reading["lower"].lower() == "none" else reading["lower"]
+    return read(path, hierarchies=trees, **options)
 
 
 @app.command()
+@reads_a_table
 def protect(
     source: Annotated[
         Path, typer.Argument(metavar="INPUT", help="A .jj file, or a long table in .csv, .tsv or .parquet.")
@@ -115,20 +116,8 @@ def protect(
     show: Annotated[
         bool, typer.Option("--show", help="Also print original and protected values (confidential).")
     ] = False,
-    dims: Dims = None,
-    value: Value = None,
-    hierarchy: HierarchyFiles = None,
-    total: Total = "Total",
-    totals: Totals = "auto",
-    missing: Missing = "absent",
-    status: StatusColumn = None,
-    lpl: Lpl = None,
-    upl: Upl = None,
-    spl: Spl = None,
-    weight: WeightColumn = None,
-    decimals: Decimals = None,
-    lower: Lower = "0",
-    separator: Separator = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Protect a table and write its release with a certificate."""
     from cellward.outputs import summary, write_outputs
@@ -138,10 +127,7 @@ def protect(
         raise InputError(f"--method {method} is not known; use round")
     rounding = ControlledRounding(base, ignore_levels=ignore_levels)
     with _progress(f"reading {source.name}"):
-        table = _read(
-            source, dims=dims, value=value, hierarchy=hierarchy, total=total, totals=totals, missing=missing, status=status,
-            lpl=lpl, upl=upl, spl=spl, weight=weight, decimals=decimals, lower=lower, separator=separator,
-        )  # fmt: skip
+        table = _read(source, reading)
     with _progress(f"rounding {table.cells:,} cells"):
         result = rounding.protect(table, weights=weights, time_limit_s=time_limit, seed=seed, threads=threads)
     files: list[Path] = []
@@ -158,6 +144,7 @@ def protect(
 
 
 @app.command()
+@reads_a_table
 def convert(
     source: Annotated[
         Path, typer.Argument(metavar="INPUT", help="A .jj file, or a long table in .csv, .tsv or .parquet.")
@@ -165,29 +152,14 @@ def convert(
     target: Annotated[
         Path, typer.Argument(metavar="OUTPUT", help="A .jj, .csv or .parquet file (confidential, like the input).")
     ],
-    dims: Dims = None,
-    value: Value = None,
-    hierarchy: HierarchyFiles = None,
-    total: Total = "Total",
-    totals: Totals = "auto",
-    missing: Missing = "absent",
-    status: StatusColumn = None,
-    lpl: Lpl = None,
-    upl: Upl = None,
-    spl: Spl = None,
-    weight: WeightColumn = None,
-    decimals: Decimals = None,
-    lower: Lower = "0",
-    separator: Separator = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Convert a table between file formats."""
     from cellward.formats.registry import write
 
     with _progress(f"converting {source.name}"):
-        table = _read(
-            source, dims=dims, value=value, hierarchy=hierarchy, total=total, totals=totals, missing=missing, status=status,
-            lpl=lpl, upl=upl, spl=spl, weight=weight, decimals=decimals, lower=lower, separator=separator,
-        )  # fmt: skip
+        table = _read(source, reading)
         write(table, target)
     typer.echo(f"{target}: {table.cells:,} cells, {table.relations.equations:,} equations")
     if target.suffix.lower() != ".jj" and not table.labels.dims:
@@ -218,7 +190,7 @@ def _progress(what: str) -> Iterator[None]:
         yield
 
 
-def _report(result: Any, table: Any, files: list[Path], *, show: bool) -> None:
+def _report(result: "Protection", table: "Table", files: list[Path], *, show: bool) -> None:
     """Say in a few lines what came out."""
     from rich.console import Console
 
