@@ -1,7 +1,7 @@
 """Foundations: every figure that the table model and the first rounding owe, computed, compared, and written to RESULTS.md.
 
-    python benchmarks/foundations.py            all figures, about half an hour; writes RESULTS.md; exits 1 when one falls short
-    python benchmarks/foundations.py --quick    the same checks on small sizes, a minute; writes nothing
+python benchmarks/foundations.py            all figures, about half an hour; writes RESULTS.md; exits 1 when one falls short
+python benchmarks/foundations.py --quick    the same checks on small sizes, a minute; writes nothing
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Report:
         print(text, "\n", flush=True)
         self.sections.append(text)
 
-    def require(self, holds: bool, what: str) -> None:
+    def require(self, holds: object, what: str) -> None:
         if not holds:
             print(f"FALLS SHORT: {what}", flush=True)
             self.short.append(what)
@@ -65,7 +65,12 @@ def figures(report: Report) -> None:
     five = ROUNDING.protect(figure_5())
     report.require((five.status, five.objective) == ("optimal", 132), "Figure 5: optimum 132")
     rows = [
-        ["Figure 1, 4×4", 16, one.objective, f"{len(roundings)} roundings, {roundings.count(16)} of them optimal: Figure 2(c)"],
+        [
+            "Figure 1, 4×4",
+            16,
+            one.objective,
+            f"{len(roundings)} roundings, {roundings.count(16)} of them optimal: Figure 2(c)",
+        ],
         ["Figure 5, 13×7, three partitions", 132, five.objective, f"{five.status}; the one printed costs 136"],
     ]
     report.add("### Paper 000, base 5\n\n" + table(["table", "expected Σ\\|v−a\\|", "ours", "note"], rows))
@@ -80,13 +85,17 @@ def brute_force(report: Report, cases: int, flow_cases: int) -> None:
         counts[case.kind, random_tables.brute_force(case).status] += 1
         if wrong := random_tables.compare(case):
             mismatches.append(wrong)
-    for seed in range(flow_cases):
-        if wrong := random_tables.compare(random_tables.random_case(seed), flow=True):
-            mismatches.append(f"by flow: {wrong}")
+    by_flow = (random_tables.compare(random_tables.random_case(seed), flow=True) for seed in range(flow_cases))
+    mismatches += [f"by flow: {wrong}" for wrong in by_flow if wrong]
     report.require(not mismatches, f"brute force: {len(mismatches)} mismatches, first {mismatches[:1]}")
     kinds = sorted({kind for kind, _ in counts})
     rows = [[kind, *(counts[kind, status] for status in ("optimal", "infeasible", "refused"))] for kind in kinds]
-    rows.append(["all", *(sum(n for (_, s), n in counts.items() if s == status) for status in ("optimal", "infeasible", "refused"))])
+    rows.append(
+        [
+            "all",
+            *(sum(n for (_, s), n in counts.items() if s == status) for status in ("optimal", "infeasible", "refused")),
+        ]
+    )
     report.add(
         f"### Random tables against brute force\n\n{cases:,} tables of at most 14 free cells, mixed bases, fixed cells, bounds, decimals, weights; "
         f"seeds 0 to {cases - 1:,}; status and optimum compared exactly, the first {flow_cases:,} again with every network sent to the flow solver: "
@@ -121,17 +130,28 @@ def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> N
         outcome = solve_lp(linear)
         rival = time.perf_counter() - started
         agree = round(outcome.objective) * unit + model.objective(model.allowed.lo) == protection.objective
-        report.require(protection.status == again.status == "optimal" and agree, f"{size}×{size}: optimum equal to the LP's")
+        report.require(
+            protection.status == again.status == "optimal" and agree, f"{size}×{size}: optimum equal to the LP's"
+        )
         report.require(quick or ours < rival, f"{size}×{size}: faster than HiGHS LP")
         rows.append(
-            [f"{size}×{size}", protection.objective, f"{ours:.2f}", f"{known:.2f}", f"{verification:.2f}", f"{rival:.2f}", f"**{rival / ours:.1f} ×**",
-             f"{rival / known:.1f} ×"]
+            [f"{size}×{size}", protection.objective, f"{ours:.2f}", f"{known:.2f}", f"{verification:.2f}", f"{rival:.2f}",
+             f"**{rival / ours:.1f} ×**", f"{rival / known:.1f} ×"]
         )  # fmt: skip
     engines.FLOW_FROM = flow_from
-    head = ["table", "Σ\\|v−a\\|", "Instance → Protection, s", "again, structure known, s", "verification, s", "HiGHS LP, s", "ratio", "ratio, structure known"]
+    head = [
+        "table",
+        "Σ\\|v−a\\|",
+        "Instance → Protection, s",
+        "again, structure known, s",
+        "verification, s",
+        "HiGHS LP, s",
+        "ratio",
+        "ratio, structure known",
+    ]
     report.add(
-        "### Network tables, base 5, Poisson(4), worker warm\n\nHiGHS LP (dual simplex, one thread) solves the same model in the same run; its time is "
-        "that of the solve alone.\n\n" + table(head, rows)
+        "### Network tables, base 5, Poisson(4), worker warm\n\nHiGHS LP (dual simplex, one thread) solves the same model in the same run; its "
+        "time is that of the solve alone.\n\n" + table(head, rows)
     )
 
 
@@ -143,12 +163,27 @@ def peers(report: Report, cases: list[tuple[tuple[int, ...], int]], limit: float
         equations = [tbl.relations.equation(j) for j in range(tbl.relations.equations)]
         peer = round_with_tauargus(tbl.values.tolist(), equations, 5, limit)
         theirs = peer.distance(tbl.values.tolist())
-        report.require(p.status == "optimal" and theirs == p.objective, f"peer check {shape} seed {seed}: {p.objective} against {theirs}")
+        report.require(
+            p.status == "optimal" and theirs == p.objective,
+            f"peer check {shape} seed {seed}: {p.objective} against {theirs}",
+        )
         ratio = f"{peer.seconds / p.seconds:.1f} ×" if theirs is not None else "none"
-        rows.append(["×".join(map(str, shape)), seed, p.objective, theirs, f"{p.seconds:.2f}", f"{peer.seconds:.2f}", ratio, p.engine])
+        rows.append(
+            [
+                "×".join(map(str, shape)),
+                seed,
+                p.objective,
+                theirs,
+                f"{p.seconds:.2f}",
+                f"{peer.seconds:.2f}",
+                ratio,
+                p.engine,
+            ]
+        )
     report.add(
-        "### Peer: the τ-ARGUS rounder (pytauargus), Poisson(4), base 5\n\nBoth prove their optimum; the peer runs in a process of its own and its time "
-        "is that of its rounding call.\n\n" + table(["table", "seed", "ours Σ\\|v−a\\|", "peer's", "ours, s", "peer, s", "peer / ours", "our engine"], rows)
+        "### Peer: the τ-ARGUS rounder (pytauargus), Poisson(4), base 5\n\nBoth prove their optimum; the peer runs in a process of its own and its "
+        "time is that of its rounding call.\n\n"
+        + table(["table", "seed", "ours Σ\\|v−a\\|", "peer's", "ours, s", "peer, s", "peer / ours", "our engine"], rows)
     )
 
 
@@ -165,8 +200,19 @@ def structure_of(name: str, scale: str) -> None:
     form = relations.leaf_form
     seconds = time.perf_counter() - started
     exact = bool(np.array_equal(form.matrix @ made.values[form.leaves] + form.constant, made.values))
-    peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024  # of this program alone, unlike ru_maxrss
-    facts = [made.cells, made.equations, len(form.leaves), len(structure.redundant), blocks, network is not None, form.matrix.nnz, exact]
+    peak = (
+        int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+    )  # of this program alone, unlike ru_maxrss
+    facts = [
+        made.cells,
+        made.equations,
+        len(form.leaves),
+        len(structure.redundant),
+        blocks,
+        network is not None,
+        form.matrix.nnz,
+        exact,
+    ]
     print(*facts, f"{first:.2f}", f"{seconds:.2f}", f"{peak:.0f}", sep="\t")
 
 
@@ -178,10 +224,28 @@ def structures(report: Report, *, quick: bool) -> None:
         cells, equations, *_, exact, _first, seconds, peak = facts
         report.require(quick or (int(cells), int(equations)) == expected, f"{name}: {expected} cells and equations")
         report.require(exact == "True", f"{name}: the leaf form reproduces the values")
-        report.require(quick or (float(seconds) < 10 and float(peak) < 2048), f"{name}: seconds and under 2 GB, not {seconds} s and {peak} MB")
+        report.require(
+            quick or (float(seconds) < 10 and float(peak) < 2048),
+            f"{name}: seconds and under 2 GB, not {seconds} s and {peak} MB",
+        )
         rows.append([name.replace("_", " "), *facts])
-    head = ["structure", "cells", "equations", "leaves", "redundant", "blocks", "network", "nonzeros of N", "a = N·u + c", "structure, s", "with leaf form, s"]
-    report.add("### Relations at census size\n\nPeak memory is that of the whole process.\n\n" + table([*head, "peak MB"], rows))
+    head = [
+        "structure",
+        "cells",
+        "equations",
+        "leaves",
+        "redundant",
+        "blocks",
+        "network",
+        "nonzeros of N",
+        "a = N·u + c",
+        "structure, s",
+        "with leaf form, s",
+    ]
+    report.add(
+        "### Relations at census size\n\nPeak memory is that of the whole process.\n\n"
+        + table([*head, "peak MB"], rows)
+    )
 
 
 def main() -> int:
@@ -205,7 +269,11 @@ def main() -> int:
     structures(report, quick=options.quick)
     verdict = "**Everything holds.**" if not report.short else "**Falls short:** " + "; ".join(report.short)
     if not options.quick:
-        write_section("foundations.py", "Foundations: table model and zero-restricted rounding", "\n\n".join([verdict, *report.sections]))
+        write_section(
+            "foundations.py",
+            "Foundations: table model and zero-restricted rounding",
+            "\n\n".join([verdict, *report.sections]),
+        )
     print(verdict)
     return 1 if report.short else 0
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Protect statistical tables: find a table that gives nobody away, still adds up, and comes with a proof.",
     epilog="Exit codes: 0 done and verified; 1 infeasible, or a certificate that does not hold; 2 bad input; 3 a solver failed, nothing released.",
@@ -43,7 +42,8 @@ READING: dict[str, tuple[Any, Any]] = {
     "spl": (str | None, typer.Option(None, help="Column of sliding protection levels.")),
     "weight": (str | None, typer.Option(None, help="Column of weights, used with --weights table.")),
     "decimals": (int | None, typer.Option(None, help="Decimals to round values to. Default: as many as they have.")),
-    "lower": (str, typer.Option("0", help="Lower bound of every cell, or 'none'.")),
+    "lower": (str, typer.Option("0", help="Lower bound of every cell: a number, a column of bounds, or 'none'.")),
+    "upper": (str, typer.Option("none", help="Upper bound of every cell: a number, a column of bounds, or 'none'.")),
     "separator": (str | None, typer.Option(None, help="CSV separator; found from the header unless given.")),
 }
 """The options that say how to read a table, for every command that reads one."""
@@ -72,9 +72,10 @@ def _read(path: Path, reading: dict[str, Any]) -> "Table":
     from cellward.formats.registry import read
 
     if path.suffix.lower() == ".jj":
-        columns = ("dims", "value", "hierarchy", "status", "lpl", "upl", "spl", "weight")
-        if given := [f"--{name}" for name in columns if reading[name]]:
-            raise InputError(f"{path}: a JJ file says itself what its columns are; leave out {', '.join(given)}")
+        if given := [
+            f"--{n}" for n, (_, option) in READING.items() if n != "decimals" and reading[n] != option.default
+        ]:
+            raise InputError(f"{path}: a JJ file says itself how it is to be read; leave out {', '.join(given)}")
         return read(path, decimals=reading["decimals"])
     trees: dict[str, list[Any]] = {}
     for entry in reading["hierarchy"] or []:
@@ -84,7 +85,8 @@ def _read(path: Path, reading: dict[str, Any]) -> "Table":
         trees.setdefault(dim, []).append(read_hrc(Path(file), total=reading["total"]))
     options = {name: entry for name, entry in reading.items() if name != "hierarchy" and entry is not None}
     options["dims"] = [name.strip() for name in (reading["dims"] or "").split(",") if name.strip()]
-    options["lower"] = None if reading["lower"].lower() == "none" else reading["lower"]
+    for side in ("lower", "upper"):
+        options[side] = None if reading[side].lower() == "none" else reading[side]
     return read(path, hierarchies=trees, **options)
 
 
@@ -223,18 +225,21 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
 
 
 def main() -> None:
-    """Run the command line; every error of ours is one sentence on standard error and an exit code."""
+    """Run the command line; every error is one sentence on standard error and an exit code."""
     try:
-        app()
+        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False) or DONE)
     except InputError as error:
-        _die(error, BAD_INPUT)
+        _die(str(error), BAD_INPUT)
     except CellwardError as error:
-        _die(error, FAILED)
-    except KeyboardInterrupt:
-        typer.echo("interrupted; nothing was written", err=True)
-        sys.exit(130)
+        _die(str(error), FAILED)
+    except (KeyboardInterrupt, typer.Abort):
+        _die("interrupted; nothing was written", 130)
+    except Exception as error:  # noqa: BLE001 (the last resort: a bug of ours must not look like an answer either)
+        if hasattr(error, "format_message"):
+            _die(f"{error.format_message().rstrip('.')}; see cellward --help", BAD_INPUT)
+        _die(f"this is a bug: {type(error).__name__}: {error}; nothing was released", FAILED)
 
 
-def _die(error: Exception, code: int) -> None:
-    typer.echo(f"cellward: {error}", err=True)
+def _die(message: str, code: int) -> None:
+    typer.echo(f"cellward: {' '.join(message.split())}", err=True)
     sys.exit(code)

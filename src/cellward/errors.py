@@ -4,7 +4,10 @@ from __future__ import annotations
 
 
 class CellwardError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose; its message is one printable line, whatever codes and names it quotes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message))
 
 
 class InputError(CellwardError):

@@ -42,8 +42,8 @@ def parse(text: str, where: str = "number") -> tuple[int, int]:
     ...
     cellward.errors.InputError: data.csv line 3, column value: '1_000' is not a number; write digits with a point for decimals, such as 1234.5
     """
-    found = _GRAMMAR.fullmatch(text)
-    if found is None or not (found[2] or found[3]):
+    found = _GRAMMAR.fullmatch(text) if is_number(text) else None
+    if found is None:
         shown = text if len(text) <= 40 else text[:37] + "..."
         remedy = (
             "fill in a value or leave the cell out"
@@ -53,14 +53,20 @@ def parse(text: str, where: str = "number") -> tuple[int, int]:
         raise InputError(f"{where}: {shown!r} is not a number; {remedy}")
     sign, whole, fraction, exponent = found[1], found[2], found[3] or "", int(found[4] or 0)
     digits = whole + fraction
-    if len(digits) > MAX_DIGITS:
-        raise InputError(f"{where}: a number of {len(digits)} digits; at most {MAX_DIGITS} are read: round it first")
+    if (size := len(whole.lstrip("0")) + len(fraction)) > MAX_DIGITS:
+        raise InputError(f"{where}: a number of {size} digits; at most {MAX_DIGITS} are read: round it first")
     if abs(exponent) > MAX_EXPONENT:
         raise InputError(f"{where}: the exponent {exponent} is outside ±{MAX_EXPONENT}; choose another unit")
     mantissa, decimals = int(sign + digits), len(fraction) - exponent
     if decimals < 0:
         mantissa, decimals = mantissa * 10**-decimals, 0
     return mantissa, decimals
+
+
+def is_number(entry: str) -> bool:
+    """Whether a text follows the grammar."""
+    found = _GRAMMAR.fullmatch(entry)
+    return found is not None and bool(found[2] or found[3])
 
 
 def _read(value: object, where: str) -> tuple[int, int]:
@@ -74,7 +80,7 @@ def _read(value: object, where: str) -> tuple[int, int]:
     if isinstance(value, float | np.floating):
         if not math.isfinite(value):
             raise InputError(f"{where}: {float(value)} is not a number; fill in a value or leave the cell out")
-        return parse(repr(float(value)), where)
+        return parse(repr(float(value)) if isinstance(value, float) else str(value), where)
     if isinstance(value, Decimal):
         return parse(str(value), where)
     if isinstance(value, str):
@@ -118,8 +124,8 @@ class Numbers:
                 whole = values.astype(np.int64)
                 if not len(whole) or abs(int(whole.min())) <= LARGEST >= abs(int(whole.max())):
                     return Numbers(whole, np.zeros(len(whole), np.int16), where)
-            if values.dtype.kind == "f":
-                return _read_floats(values.astype(np.float64), where)
+            if values.dtype == np.float64:
+                return _read_floats(values, where)
         pairs = [_plain(*_read(value, where(i))) for i, value in enumerate(values)]
         return Numbers([m for m, _ in pairs], np.array([d for _, d in pairs], np.int16), where)
 
@@ -136,23 +142,33 @@ class Numbers:
                 return self.mantissa
             if 10**target <= LARGEST and int(np.abs(self.mantissa).max(initial=0)) * 10**target <= LARGEST:
                 return self.mantissa * np.int64(10**target)
-        if (i := self.too_fine(target)) is not None:
+        if (i := self.too_fine(target, rounding)) is not None:
             raise self.refuse_too_fine(
-                i, target, next((d for d in range(target - 1, -1, -1) if self.too_fine(d) is None), None)
+                i, target, next((d for d in range(target - 1, -1, -1) if self.too_fine(d, rounding) is None), None)
             )
         mantissas = self.mantissa.tolist() if isinstance(self.mantissa, np.ndarray) else self.mantissa
         return np.array(
             [rescale(m, d, target, rounding) for m, d in zip(mantissas, self.places.tolist(), strict=True)], np.int64
         )
 
-    def too_fine(self, decimals: int) -> int | None:
+    def moved(self, decimals: int) -> float:
+        """The largest share of itself by which a number moves when rounded to so many decimals."""
+        if isinstance(self.mantissa, np.ndarray):
+            return 0.0
+        share = 0.0
+        for m, d in zip(self.mantissa, self.places.tolist(), strict=True):
+            if d > decimals:
+                share = max(share, abs(rescale(m, d, decimals) * 10 ** (d - decimals) - m) / abs(m))
+        return share
+
+    def too_fine(self, decimals: int, rounding: Rounding = "nearest") -> int | None:
         """The first number that exceeds 2^53 when counted in 10^−decimals, or None when all fit."""
         if isinstance(self.mantissa, np.ndarray):
             largest = int(np.abs(self.mantissa).argmax()) if len(self.mantissa) else 0
             over = bool(len(self.mantissa)) and abs(int(self.mantissa[largest])) * 10**decimals > LARGEST
             return largest if over else None
         for i, (m, d) in enumerate(zip(self.mantissa, self.places.tolist(), strict=True)):
-            if abs(rescale(m, d, decimals)) > LARGEST:
+            if abs(rescale(m, d, decimals, rounding)) > LARGEST:
                 return i
         return None
 
@@ -179,7 +195,8 @@ def _read_floats(x: NDArray[np.float64], where: Where) -> Numbers:
     places = np.zeros(len(x), np.int16)
     open_ = np.arange(len(x))
     for d in range(16):
-        k = np.rint(x[open_] * 10.0**d)
+        with np.errstate(over="ignore"):  # what is too large for 10^d places is left to the text
+            k = np.rint(x[open_] * 10.0**d)
         hit = (np.abs(k) < 2.0**51) & (k / 10.0**d == x[open_])
         mantissa[open_[hit]] = k[hit].astype(np.int64)
         places[open_[hit]] = d
@@ -228,13 +245,22 @@ def scale_one(value: object, decimals: int, where: str, rounding: Rounding = "ne
     return rescale(mantissa, places, decimals, rounding)
 
 
+def refuse_overflow(scaled: Ints) -> None:
+    """Refuse numbers whose sums could leave int64; sums beyond 2^53 are refused by the table they end up in."""
+    if float(np.abs(scaled.astype(float)).sum()) >= 2**62:
+        raise InputError(
+            "the totals would be beyond 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
+        )
+
+
 def check_decimals(decimals: int | None) -> int | None:
     """Validate a ``decimals`` option."""
     if decimals is None:
         return None
-    if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= MAX_DIGITS:
+    whole = isinstance(decimals, int | np.integer) and not isinstance(decimals, bool)
+    if not whole or not 0 <= decimals <= MAX_DIGITS:
         raise InputError(f"decimals={decimals!r}: give a whole number from 0 to {MAX_DIGITS}")
-    return decimals
+    return int(decimals)
 
 
 def text(scaled: int, decimals: int) -> str:

@@ -59,6 +59,8 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
         if fresh:
             target.chmod(0o755)
             os.rename(target, folder)  # noqa: PTH104
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another --out") from error
     finally:
         if fresh and target.exists():
             shutil.rmtree(target)

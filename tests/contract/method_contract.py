@@ -6,6 +6,7 @@ import types
 
 import numpy as np
 import pytest
+from bank import BANK
 
 from cellward.errors import InputError, VerificationError
 from cellward.instance import Instance
@@ -15,7 +16,6 @@ from cellward.release import Release
 from cellward.risk.sensitivity import CellStatus, Sensitivity
 from cellward.table.relations import Relations
 from cellward.table.table import Table
-from bank import BANK
 
 
 def reachable(root):

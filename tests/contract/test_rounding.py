@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-import cellward as cw
-from cellward.instance import Instance
 from bank import BANK, causey_cox_ernst
 from enumeration import every_rounding
 from method_contract import MethodContract
+
+import cellward as cw
+from cellward.instance import Instance
 
 
 class TestControlledRounding(MethodContract):

@@ -1,9 +1,9 @@
 """Salazar-González 2004: the figures of controlled rounding."""
 
 import numpy as np
+from enumeration import every_rounding
 
 import cellward as cw
-from enumeration import every_rounding
 
 FIGURE_1 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 FIGURE_2C = [[20, 50, 10, 80], [10, 20, 20, 50], [15, 30, 15, 60], [45, 100, 45, 190]]

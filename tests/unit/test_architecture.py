@@ -68,8 +68,11 @@ def test_verify_stands_alone():
 
 
 def test_importing_cellward_loads_nothing_heavy():
-    code = "import cellward, sys; print([m for m in ('scipy', 'highspy', 'ortools', 'duckdb', 'pandas', 'polars', 'narwhals', 'rich') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    heavy = ("scipy", "highspy", "ortools", "duckdb", "pandas", "polars", "narwhals", "rich")
+    code = f"import cellward, sys; print([m for m in {heavy} if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
 
 
 def test_a_small_table_needs_no_worker():
@@ -79,7 +82,10 @@ def test_a_small_table_needs_no_worker():
         "p = cw.ControlledRounding(5).protect(cw.Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))\n"
         "import sys; print(p.objective, 'scipy' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == ["16", "False"]
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == [
+        "16",
+        "False",
+    ]
 
 
 def test_verify_runs_as_a_copied_file(tmp_path):
@@ -89,6 +95,8 @@ def test_verify_runs_as_a_copied_file(tmp_path):
     path = p.certificate().save(tmp_path / "certificate.json.gz")
     copy = tmp_path / "verify.py"
     copy.write_text((SOURCE / "audit" / "verify.py").read_text())
-    done = subprocess.run([sys.executable, "-I", str(copy), str(path)], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-I", str(copy), str(path)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert done.returncode == 0
     assert "holds" in done.stdout

@@ -180,6 +180,12 @@ def test_arrays_of_any_type_hold_the_same_numbers(dtype):
     assert numbers.scaled().dtype == np.int64
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_short_floats_are_read_by_their_own_shortest_text(dtype):
+    """A float32 of 0.1 is 0.1, not the 0.10000000149011612 that the same bits are as a double."""
+    assert Numbers.read(np.array([0.1, 2.5], dtype)).scaled().tolist() == [1, 25]
+
+
 def test_iterables_and_empty_columns_are_read():
     assert Numbers.read(str(k) for k in range(3)).scaled(1).tolist() == [0, 10, 20]
     for empty in ([], np.zeros(0), np.zeros(0, np.int64)):

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars
 import pytest
 
 from cellward.errors import InputError, SolverError
@@ -246,6 +247,7 @@ def test_an_answer_that_beats_the_limit_by_a_hair_leaves_a_usable_worker():
 
 
 def test_ctrl_c_leaves_no_half_read_answer():
+    polars.DataFrame({"a": [1]})  # it makes the system restart interrupted reads
     worker.warm_up()
     first = pid()
     alarm = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))

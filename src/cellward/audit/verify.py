@@ -33,6 +33,10 @@ class Refused(Exception):  # noqa: N818 (it reads as what happened)
     """The certificate does not hold; the message says why in one sentence."""
 
 
+class Unreadable(Refused):
+    """There is no certificate to check."""
+
+
 class Verdict:
     """What the check found: truthy when the certificate holds; ``reason`` says in a sentence what holds or what fails."""
 
@@ -61,19 +65,19 @@ def load(path: Any) -> dict[str, Any]:
         with open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:  # noqa: PTH123 (a path may be anything open takes)
             data = packed.read(MOST_BYTES + 1)
     except FileNotFoundError:
-        raise Refused(f"{path}: there is no such file") from None
+        raise Unreadable("there is no such file") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise Refused(f"{path}: not a readable gzip file, or cut off ({error})") from None
+        raise Refused(f"not a readable gzip file, or cut off ({error})") from None
     if len(data) > MOST_BYTES:
-        raise Refused(f"{path}: unpacks to more than {MOST_BYTES} bytes")
+        raise Refused(f"unpacks to more than {MOST_BYTES} bytes")
     try:
         found = json.loads(
             data, object_pairs_hook=_no_key_twice, parse_int=_whole, parse_float=_no_float, parse_constant=_no_float
         )
     except (ValueError, RecursionError) as error:
-        raise Refused(f"{path}: not the JSON of a certificate ({error})") from None
+        raise Refused(f"not the JSON of a certificate ({error})") from None
     if not isinstance(found, dict):
-        raise Refused(f"{path}: not the JSON of a certificate (no object at the top)")
+        raise Refused("not the JSON of a certificate (no object at the top)")
     return found
 
 
@@ -175,15 +179,20 @@ def _check_allowed(value: Any, published: list[int]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Check the files named; 0 when all hold, 1 when one does not, 2 when none is named."""
+    """Check the files named; 0 when all hold, 1 when one does not, 2 when none is named or one is missing."""
     if not arguments:
         print("usage: verify.py CERTIFICATE ...", file=sys.stderr)
         return 2
     worst = 0
     for path in arguments:
-        verdict = verify(path)
-        print(f"{path}: {'holds' if verdict else 'DOES NOT HOLD'}: {verdict.reason}")
-        worst = max(worst, 0 if verdict else 1)
+        try:
+            print(f"{path}: holds: {check(load(path))}")
+        except Unreadable as refusal:
+            print(f"{path}: {refusal}; check the name", file=sys.stderr)
+            worst = 2
+        except Refused as refusal:
+            print(f"{path}: DOES NOT HOLD: {refusal}")
+            worst = max(worst, 1)
     return worst
 
 

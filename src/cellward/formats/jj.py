@@ -107,19 +107,19 @@ def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
             labels=Labels(n),
             rhs=rhs,
             decimals=decimals,
-            lower=_open_ended(lb, -1, values.decimals if decimals is None else decimals),
-            upper=_open_ended(ub, 1, values.decimals if decimals is None else decimals),
+            lower=_open_ended(lb, -1),
+            upper=_open_ended(ub, 1),
             status=status,
             levels={name: numbers(name) for name in ("lpl", "upl", "spl")},
             weight=numbers("weight"),
         )
 
 
-def _open_ended(bound: Numbers, sign: int, decimals: int) -> list[object]:
-    """Bounds as texts, those at or beyond 2^53 as no bound: no value reaches them."""
+def _open_ended(bound: Numbers, sign: int) -> list[object]:
+    """Bounds as texts, those at or beyond 2^53 whole units as no bound: no value reaches them."""
     texts: list[object] = []
     for m, d in zip(bound.mantissa, bound.places.tolist(), strict=True):
-        beyond = sign * exact.rescale(int(m), d, decimals) >= LARGEST
+        beyond = sign * int(m) >= LARGEST * 10**d
         texts.append(None if beyond else exact.text(int(m), d))
     return texts
 
@@ -168,12 +168,13 @@ def _read_equations(lines: _Lines, n: int) -> tuple[Relations, Numbers]:
 
 
 def write_jj(table: Table, path: str | Path) -> Path:
-    """Write a JJ file, whole or not at all; a missing bound is written as ±2^53 units, beyond any value."""
+    """Write a JJ file, whole or not at all; a missing bound is written as ±2^53, beyond any value."""
     d, s = table.decimals, table.sensitivity
     weight = ["1"] * table.cells if table.weight is None else exact.texts(table.weight, table.weight_decimals)
-    lower = np.where(table.lower == -NO_BOUND, -LARGEST, table.lower)
-    upper = np.where(table.upper == NO_BOUND, LARGEST, table.upper)
-    numbers = [exact.texts(column, d) for column in (table.scaled, lower, upper, s.lpl, s.upl, s.spl)]
+    numbers = [exact.texts(column, d) for column in (table.scaled, table.lower, table.upper, s.lpl, s.upl, s.spl)]
+    for column, bound, open_end in ((numbers[1], table.lower, -LARGEST), (numbers[2], table.upper, LARGEST)):
+        for i in np.flatnonzero(np.abs(bound) == NO_BOUND).tolist():
+            column[i] = str(open_end)
     letters = [_LETTER[CellStatus(code)] for code in s.status.tolist()]
     out = io.StringIO()
     out.write(f"0\n{table.cells}\n")

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cellward import exact
 from cellward.errors import InputError
+from cellward.exact import NO_BOUND
 from cellward.formats.text import naming
 from cellward.risk.sensitivity import CellStatus
 from cellward.table.assemble import STATUS_LETTERS
@@ -26,7 +29,7 @@ def check_header(path: Path, names: Sequence[str], spec: LongSpec) -> None:
         )
     for name in spec.wanted:
         if name not in names:
-            shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+            shown = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
             raise InputError(f"{path}: there is no column {name!r}; the columns are {shown}")
         if list(names).count(name) > 1:
             raise InputError(f"{path}: the column {name!r} occurs twice in the header; rename one")
@@ -42,7 +45,7 @@ def build(path: Path, spec: LongSpec, rows: Sequence[Sequence[Any]], line: Calla
 
 
 def long_columns(table: Table) -> dict[str, list[str]]:
-    """A table as text columns: dimensions (or ``cell``), value, status, and the levels and weights that it has."""
+    """A table as text columns: dimensions (or ``cell``), value, status, and the levels, bounds and weights that are not the usual ones."""
     s = table.sensitivity
     out = {name: list(column) for name, column in table.labels.columns().items()}
     extra = {
@@ -52,6 +55,9 @@ def long_columns(table: Table) -> dict[str, list[str]]:
     for name, level in (("lpl", s.lpl), ("upl", s.upl), ("spl", s.spl)):
         if level.any():
             extra[name] = exact.texts(level, table.decimals)
+    for name, bound, usual in (("lower", table.lower, 0), ("upper", table.upper, NO_BOUND)):
+        if np.any(bound != usual):
+            extra[name] = ["" if abs(b) == NO_BOUND else exact.text(b, table.decimals) for b in bound.tolist()]
     if table.weight is not None:
         extra["weight"] = exact.texts(table.weight, table.weight_decimals)
     for name, column in extra.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -27,8 +26,12 @@ def read_parquet(path: str | Path, spec: LongSpec) -> Table:
                 row[0] for row in connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
             ]
             check_header(path, names, spec)
-            texts = ", ".join(f"CAST({_quoted(name)} AS VARCHAR)" for name in spec.wanted)
-            rows = connection.execute(f"SELECT {texts} FROM read_parquet(?)", [str(path)]).fetchall()
+            # By position, because DuckDB takes names that differ only in case for one.
+            position = [f"c{k}" for k in range(len(names))]
+            texts = ", ".join(f"CAST({position[names.index(name)]} AS VARCHAR)" for name in spec.wanted)
+            rows = connection.execute(
+                f"SELECT {texts} FROM read_parquet(?) AS t({', '.join(position)})", [str(path)]
+            ).fetchall()
         except duckdb.Error as error:
             raise InputError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
     return build(path, spec, rows, lambda row: f"row {row + 1}")
@@ -39,22 +42,36 @@ def write_parquet(table: Table, path: str | Path) -> Path:
     import duckdb
 
     path = Path(path)
-    columns = {name: np.array(column, dtype=object) for name, column in long_columns(table).items()}
-    kind = dict.fromkeys(("value", "lpl", "upl", "spl"), f"DECIMAL(18, {table.decimals})")
-    kind["weight"] = f"DECIMAL(18, {table.weight_decimals})"
-    names = [f"CAST({_quoted(name)} AS {kind.get(name, 'VARCHAR')}) AS {_quoted(name)}" for name in columns]
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
+    texts = long_columns(table)
+    if len({name.casefold() for name in texts}) < len(texts):
+        raise InputError(
+            f"{path}: two columns differ only in case ({', '.join(texts)}), which Parquet tools confuse; rename one"
+        )
+    columns = {f"c{k}": np.array(column, dtype=object) for k, column in enumerate(texts.values())}  # noqa: F841 (DuckDB finds it by name)
+    values = f"DECIMAL(38, {table.decimals})"
+    kind = dict.fromkeys(("value", "lpl", "upl", "spl", "lower", "upper"), values)
+    kind["weight"] = f"DECIMAL(38, {table.weight_decimals})"
+    types = ["VARCHAR"] * len(table.labels.columns()) + [kind.get(name, "VARCHAR") for name in texts][
+        len(table.labels.columns()) :
+    ]
+    select = ", ".join(
+        f"CAST(nullif(c{k}, '') AS {t}) AS {_quoted(name)}"
+        for k, (name, t) in enumerate(zip(texts, types, strict=True))
+    )
     try:
-        with duckdb.connect() as connection:
-            connection.execute(
-                f"COPY (SELECT {', '.join(names)} FROM columns) TO '{temporary.replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
-            )
-        os.replace(temporary, path)  # noqa: PTH105
+        # A private folder: DuckDB makes the file anew, with the permissions it likes.
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as private:
+            temporary = Path(private) / "table.parquet"
+            with duckdb.connect() as connection:
+                connection.execute(
+                    f"COPY (SELECT {select} FROM columns) TO '{str(temporary).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+                )
+            temporary.chmod(0o600)
+            temporary.replace(path)
     except duckdb.Error as error:
         raise InputError(f"{path}: cannot be written ({str(error).splitlines()[0]})") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another file") from error
     return path
 
 

@@ -71,4 +71,6 @@ class Method(ABC):
         instance = Instance.of(table, weights=weights)
         if reason := self.accepts(instance):
             raise InputError(reason)
-        return self.solve(instance, Limits(time_limit_s=time_limit_s, threads=threads or 1, seed=seed))
+        return self.solve(
+            instance, Limits(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed)
+        )

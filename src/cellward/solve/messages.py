@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import pickle
+import select
 import struct
 from collections.abc import Sequence
 from typing import Any, Final
@@ -59,11 +60,24 @@ def _read(file: io.FileIO, length: int) -> memoryview | None:
     buffer = memoryview(bytearray(length))
     filled = 0
     while filled < length:
+        _wait(file)
         got = file.readinto(buffer[filled:])
         if not got:
             return None
         filled += got
     return buffer
+
+
+def _wait(file: io.FileIO) -> None:
+    """Sleep until there is something to read.
+
+    Some libraries (polars) have the system restart interrupted reads, so Ctrl-C would wait for the answer; poll is never
+    restarted.
+    """
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(file, select.POLLIN)
+        poll.poll()
 
 
 def widen(fd: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import LARGEST, Numbers, check_decimals
+from cellward.exact import Numbers, check_decimals, refuse_overflow
 from cellward.risk.sensitivity import Sensitivity
 from cellward.table.assemble import bounds
 from cellward.table.labels import Labels
@@ -29,20 +29,19 @@ def build_from_array(
     upper: Any,
 ) -> Table:
     """See :meth:`Table.from_array`."""
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise InputError("values: some entries are masked; fill them in, or use from_frame, where cells may be absent")
     try:
         inner = np.asarray(values)
     except ValueError as error:
         raise InputError("values: the rows differ in length; give a rectangular array") from error
     if inner.ndim == 0 or inner.size == 0:
         raise InputError("values: the array is empty; give at least one inner cell")
-    check_decimals(decimals)
+    decimals = check_decimals(decimals)
     numbers = Numbers.read(inner.ravel(), lambda i: f"values{list(map(int, np.unravel_index(i, inner.shape)))}")
     d = numbers.decimals if decimals is None else decimals
     full = numbers.scaled(d).reshape(inner.shape)
-    if float(np.abs(full.astype(float)).sum()) > LARGEST:
-        raise InputError(
-            "values: a margin would exceed 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
-        )
+    refuse_overflow(full)
     for axis in range(inner.ndim):
         full = np.concatenate((full, full.sum(axis=axis, keepdims=True)), axis=axis)
     names = tuple(dims) if dims is not None else tuple(f"axis{k}" for k in range(inner.ndim))

@@ -41,7 +41,7 @@ def assemble(
     Levels are rounded up to the grid (more protection, never less); a lower bound is rounded up and an upper one down, which loses no value that the
     table's decimals can express.
     """
-    exact.check_decimals(decimals)
+    decimals = exact.check_decimals(decimals)
     finest = max(numbers.decimals, rhs.decimals if rhs else 0)
     d = finest if decimals is None else decimals
     if decimals is None and d and (i := numbers.too_fine(d)) is not None:
@@ -102,13 +102,19 @@ def _only_noise(relations: Relations, scaled: Ints) -> bool:
 
 
 def _proposal(numbers: Numbers, rhs: Numbers | None, relations: Relations, decimals: int) -> int | None:
-    """The most decimals, fewer than these, at which all numbers fit and every equation holds."""
-    for fewer in range(decimals - 1, -1, -1):
+    """The decimals, fewer than these, to use instead: all numbers fit and every equation holds.
+
+    The fewest that move no value by more than noise (what the values had before floats got at them), or else the most.
+    """
+    fitting = []
+    for fewer in range(decimals):
         if numbers.too_fine(fewer) is None and (rhs is None or rhs.too_fine(fewer) is None):
             right = relations.rhs if rhs is None else rhs.scaled(fewer)
             if not np.any(_with_rhs(relations, right).residual(numbers.scaled(fewer))):
-                return fewer
-    return None
+                if numbers.moved(fewer) <= _NOISE:
+                    return fewer
+                fitting.append(fewer)
+    return max(fitting, default=None)
 
 
 def bounds(value: Any, cells: int, decimals: int, side: str) -> Ints:
@@ -129,14 +135,11 @@ def bounds(value: Any, cells: int, decimals: int, side: str) -> Ints:
     return np.array(out * cells if np.ndim(value) == 0 else out, np.int64)
 
 
-def read_optional(values: Any, where: Where, cells: int, name: str) -> Numbers | None:
-    """A column that may be missing."""
-    if values is None:
-        return None
-    numbers = Numbers.read(values if isinstance(values, np.ndarray) else list(values), where)
-    if len(numbers.places) != cells:
-        raise InputError(f"{name}: {len(numbers.places)} entries for {cells} cells; give one a cell")
-    return numbers
+def read_column(values: Any, where: Where, name: str) -> Numbers:
+    """A column of numbers given by the user: any iterable."""
+    if np.ndim(values) == 0 or isinstance(values, str | bytes):
+        raise InputError(f"{name}: give a list or an array of numbers, not {type(values).__name__}")
+    return Numbers.read(values if isinstance(values, np.ndarray) else list(values), where)
 
 
 STATUS_LETTERS = {"s": CellStatus.SAFE, "u": CellStatus.UNSAFE, "m": CellStatus.SECONDARY, "z": CellStatus.FIXED}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import LARGEST, Numbers
+from cellward.exact import Numbers, refuse_overflow
 from cellward.table.relations import Relations, ranges
 
 Ints = NDArray[np.int64]
@@ -118,10 +118,8 @@ class CodedCells:
     ) -> tuple[CodedCells, Numbers]:
         """Add the cells of the computed codes, one dimension after the other."""
         code, value = self.code, scaled
-        if float(np.abs(value.astype(float)).sum()) > LARGEST:
-            raise InputError(
-                "a total would exceed 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
-            )
+        refuse_overflow(value)
+        given = code.shape[1]
         for k, target in enumerate(targets):
             pairs = [(source, parent, times) for parent, parts in target.items() for source, times in parts.items()]
             if not pairs:
@@ -142,10 +140,24 @@ class CodedCells:
                     f"the table would have more than {_MOST_CELLS:,} cells; drop a dimension or coarsen its codes"
                 )
             code, value = np.concatenate((code, fresh[:, first]), axis=1), np.concatenate((value, sums))
-        cells = CodedCells(self.axes, code)
+        order = np.concatenate((np.arange(given), given + self._reading_order(code[:, given:], targets)))
+        value = value[order]
+        cells = CodedCells(self.axes, code[:, order])
         return cells, Numbers(
             value.tolist(), np.full(len(value), decimals, np.int16), lambda i: f"value of {cells.name(i)}"
         )
+
+    def _reading_order(self, code: Ints, targets: list[dict[int, dict[int, int]]]) -> Ints:
+        """Computed cells in rows and columns: codes as the rows of the table bring them up, computed codes after them, the highest last."""
+        ranks = []
+        for own, axis, target, computed in zip(self.code, self.axes, targets, code, strict=True):
+            rank = np.full(len(axis.codes), len(axis.codes), np.int64)
+            codes, first = np.unique(own, return_index=True)
+            rank[codes] = np.argsort(np.argsort(first))
+            for place, parent in enumerate(target):  # built from the bottom up
+                rank[parent] = len(codes) + place
+            ranks.append(rank[computed])
+        return np.lexsort(ranks[::-1])
 
     def relations(self) -> tuple[Relations, Callable[[int], str]]:
         """Every sum of every dimension, for each combination of the other dimensions' codes; and who is absent from an equation."""

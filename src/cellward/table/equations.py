@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cellward.errors import InputError
 from cellward.exact import Numbers
 from cellward.risk.sensitivity import CellStatus
-from cellward.table.assemble import assemble, read_optional
+from cellward.table.assemble import assemble, read_column
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
 from cellward.table.table import Table
@@ -32,13 +32,15 @@ def build_from_equations(
     decimals: int | None,
 ) -> Table:
     """See :meth:`Table.from_equations`."""
-    column = values if isinstance(values, np.ndarray) else list(values)
-    numbers = Numbers.read(column, lambda i: f"value of cell {i}")
+    numbers = read_column(values, lambda i: f"value of cell {i}", "values")
     n = len(numbers.places)
     relations = matrix if isinstance(matrix, Relations) else Relations.from_matrix(matrix)
     if relations.cells != n:
         raise InputError(f"matrix: {relations.cells} columns for {n} values; give one column a cell")
-    right = read_optional(rhs, lambda j: f"right-hand side of equation {j}", relations.equations, "rhs")
+    right = None if rhs is None else read_column(rhs, lambda j: f"right-hand side of equation {j}", "rhs")
+    cost = None if weight is None else read_column(weight, lambda i: f"weight of cell {i}", "weight")
+    if cost is not None and len(cost.places) != n:
+        raise InputError(f"weight: {len(cost.places)} weights for {n} cells; give one a cell")
     status = np.zeros(n, np.uint8)
     index = cell_numbers(sensitive, n, "sensitive")
     status[index] = CellStatus.UNSAFE
@@ -57,15 +59,15 @@ def build_from_equations(
         upper=upper,
         status=status,
         levels={name: _spread(level, index, n, name) for name, level in levels.items()},
-        weight=read_optional(weight, lambda i: f"weight of cell {i}", n, "weight"),
+        weight=cost,
     )
 
 
 def cell_numbers(cells: Sequence[int] | Ints | None, n: int, name: str) -> Ints:
     """Validated cell numbers."""
     index = np.asarray([] if cells is None else cells)
-    if len(index) and index.dtype.kind not in "iu":
-        raise InputError(f"{name}: give cell numbers from 0 to {n - 1}, not {index.dtype}")
+    if index.ndim != 1 or (len(index) and index.dtype.kind not in "iu"):
+        raise InputError(f"{name}: give a list of cell numbers from 0 to {n - 1}")
     index = index.astype(np.int64)
     bad = index[(index < 0) | (index >= n)]
     if len(bad):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import Numbers, check_decimals
+from cellward.exact import Numbers, check_decimals, is_number, text
 from cellward.hierarchy import Hierarchy
 from cellward.table.assemble import assemble, read_status
 from cellward.table.coded import Axis, CodedCells, Place
@@ -45,13 +45,18 @@ class LongSpec:
         if len(set(self.dims)) < len(self.dims):
             raise InputError("dims: a column is named twice; name each dimension once")
         check_decimals(self.decimals)
-        for option, given, known in (
+        for option, chosen, known in (
             ("totals", self.totals, ("auto", "given", "compute")),
             ("missing", self.missing, ("absent", "zero")),
         ):
-            if given not in known:
-                raise InputError(f"{option}={given!r} is not known; use one of {', '.join(map(repr, known))}")
-        for dim in self.hierarchies or {}:
+            if chosen not in known:
+                raise InputError(f"{option}={chosen!r} is not known; use one of {', '.join(map(repr, known))}")
+        for dim, given in (self.hierarchies or {}).items():
+            several = given if isinstance(given, list | tuple) else [given]
+            if not several or not all(isinstance(one, Hierarchy) for one in several):
+                raise InputError(
+                    f"hierarchies: {dim} needs a Hierarchy, or a list of several; make one with Hierarchy.from_dict"
+                )
             if dim not in self.dims:
                 raise InputError(
                     f"hierarchies: {dim!r} is not among the dims {', '.join(self.dims)}; name a dimension column"
@@ -61,6 +66,8 @@ class LongSpec:
     def attributes(self) -> dict[str, str]:
         """The columns that describe a cell beside its value, by meaning."""
         named = {"status": self.status, "lpl": self.lpl, "upl": self.upl, "spl": self.spl, "weight": self.weight}
+        bounds = {"lower": self.lower, "upper": self.upper}
+        named |= {name: bound for name, bound in bounds.items() if isinstance(bound, str) and not is_number(bound)}
         return {name: column for name, column in named.items() if column is not None}
 
     @property
@@ -109,8 +116,8 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
         relations=relations,
         labels=labels,
         decimals=spec.decimals,
-        lower=spec.lower,
-        upper=spec.upper,
+        lower=_bounds(spread["lower"]) if "lower" in spread else spec.lower,
+        upper=_bounds(spread["upper"]) if "upper" in spread else spec.upper,
         status=None if "status" not in spread else np.array([code or 0 for code in spread["status"]], np.uint8),
         levels={name: _numbers(spread.get(name), 0, name, labels) for name in ("lpl", "upl", "spl")},
         weight=_numbers(spread.get("weight"), 1, "weight", labels),
@@ -126,16 +133,24 @@ def _columns(frame: Any) -> Callable[[str], Any]:
 
     try:
         data = nw.from_native(frame, eager_only=True)
+        names = list(data.columns)
     except TypeError as error:
         raise InputError(
             f"a {type(frame).__name__} is not a data frame; give pandas, polars, pyarrow or a mapping of columns"
         ) from error
+    except (nw.exceptions.DuplicateError, ValueError) as error:
+        raise InputError("a column name occurs twice in the frame; rename one") from error
 
     def column(name: str) -> Any:
-        if name not in data.columns:
+        if name not in names:
             raise KeyError(name)
+        if names.count(name) > 1:
+            raise InputError(f"the column {name!r} occurs twice in the frame; rename one")
         series = data[name]
-        return series.to_numpy() if series.dtype.is_numeric() and not series.dtype.is_decimal() else series.to_list()
+        missing = series.is_null().to_list()
+        if series.dtype.is_numeric() and not series.dtype.is_decimal() and not any(missing):
+            return series.to_numpy()
+        return [None if lost else entry for entry, lost in zip(series.to_list(), missing, strict=True)]
 
     return column
 
@@ -144,7 +159,10 @@ def _check_lengths(column: Callable[[str], Any], spec: LongSpec) -> None:
     lengths = set()
     for name in spec.wanted:
         try:
-            lengths.add(len(column(name)))
+            entries = column(name)
+            if isinstance(entries, str | bytes) or not hasattr(entries, "__len__"):
+                raise InputError(f"the column {name!r} is {type(entries).__name__}, not a list; give one entry a row")
+            lengths.add(len(entries))
         except KeyError:
             raise InputError(
                 f"there is no column {name!r}; check the names given for dims, value, status and levels"
@@ -200,12 +218,14 @@ def _code(entry: Any, row: int, name: str, place: Place) -> str:
 
 
 def _attribute(name: str, entries: Any, key: str, place: Place) -> list[Any]:
+    """A status code a row, or a number as (mantissa, decimals); None where a row says nothing."""
     if name == "status":
         return list(read_status(list(entries), lambda i: place(i, key)))
-    filled = [0 if entry is None or entry != entry or entry == "" else entry for entry in entries]
+    blank = [entry is None or entry != entry or entry == "" for entry in entries]
+    filled = [0 if empty else entry for entry, empty in zip(entries, blank, strict=True)]
     numbers = Numbers.read(filled, lambda i: place(i, key))
-    mantissas = [int(m) for m in numbers.mantissa]
-    return list(zip(mantissas, numbers.places.tolist(), strict=True))
+    pairs = zip((int(m) for m in numbers.mantissa), numbers.places.tolist(), strict=True)
+    return [None if empty else pair for pair, empty in zip(pairs, blank, strict=True)]
 
 
 def _computed(axis: Axis, totals: str) -> dict[int, dict[int, int]]:
@@ -232,6 +252,11 @@ def _spread(attribute: list[Any], given: CodedCells, cells: CodedCells) -> list[
     """An attribute of the rows as one of the cells: computed and zero-filled cells that no row describes have none."""
     known = dict(zip(given.key(given.code).tolist(), attribute, strict=True))
     return [known.get(key) for key in cells.key(cells.code).tolist()]
+
+
+def _bounds(column: list[Any]) -> list[str | None]:
+    """A bound a cell as text; no entry is no bound (a computed total is bounded through its parts anyway)."""
+    return [None if pair is None else text(*pair) for pair in column]
 
 
 def _numbers(column: list[Any] | None, otherwise: int, name: str, labels: Labels) -> Numbers | None:

@@ -14,6 +14,7 @@ sum of its parts modulo 2^64; an implied equation then sums to 0, and one that i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -296,21 +297,19 @@ def _eliminate(rows: Any, rhs: Ints, *_: object) -> _Reduced:
     heapq.heapify(queue)
     empty: list[int] = []
     absurd: list[int] = []
-    rest: list[tuple[dict[int, int], int]] = []
     solved: list[tuple[int, dict[int, int], int]] = []
     while queue:
         length, k = heapq.heappop(queue)
         if k not in live or len(live[k]) != length:
             continue
+        candidates = [leaf for leaf, coef in live[k].items() if abs(coef) == 1]
+        if live[k] and not candidates:
+            continue  # it stays live: a later pivot may give it a unit coefficient or empty it, and queues it again
         row, value = live.pop(k), right.pop(k)
         for leaf in row:
             holders[leaf].discard(k)
         if not row:
             (empty if value == 0 else absurd).append(k)
-            continue
-        candidates = [leaf for leaf, coef in row.items() if abs(coef) == 1]
-        if not candidates:
-            rest.append((row, value))
             continue
         pivot = min(candidates, key=lambda leaf: (len(holders[leaf]), leaf))
         p = row.pop(pivot)
@@ -339,14 +338,30 @@ def _eliminate(rows: Any, rhs: Ints, *_: object) -> _Reduced:
             for deep, weight in inner.items():
                 flat[deep] = flat.get(deep, 0) + coef * weight
         pivots[pivot] = ({leaf: coef for leaf, coef in flat.items() if coef}, constant)
-    for row, value in rest:
-        for leaf in [leaf for leaf in row if leaf in pivots]:
-            coef = row.pop(leaf)
-            inner, shift = pivots[leaf]
-            value -= coef * shift
-            for deep, weight in inner.items():
-                row[deep] = row.get(deep, 0) + coef * weight
+    rest = [(live[k], right[k]) for k in _independent(live, right, empty, absurd)]
     return _Reduced(pivots, rest, np.array(sorted(empty), np.int64), np.array(sorted(absurd), np.int64))
+
+
+def _independent(
+    rows: dict[int, dict[int, int]], right: dict[int, int], empty: list[int], absurd: list[int]
+) -> list[int]:
+    """The rows without a unit coefficient that say something new, by fraction-free elimination; the others join empty or absurd."""
+    echelon: dict[int, tuple[dict[int, int], int]] = {}
+    kept = []
+    for k in sorted(rows):
+        row, value = rows[k], right[k]
+        while row and (pivot := min(row)) in echelon:
+            base, level = echelon[pivot]
+            g = gcd(row[pivot], base[pivot])
+            p, q = base[pivot] // g, row[pivot] // g
+            total = {leaf: p * row.get(leaf, 0) - q * base.get(leaf, 0) for leaf in row.keys() | base.keys()}
+            row, value = {leaf: coef for leaf, coef in total.items() if coef}, p * value - q * level
+        if row:
+            echelon[pivot] = (row, value)
+            kept.append(k)
+        else:
+            (empty if value == 0 else absurd).append(k)
+    return kept
 
 
 def find_leaf_form(relations: Relations) -> LeafForm:

@@ -65,9 +65,19 @@ def find_network(relations: Relations) -> Network | None:
 def _keep_equations(r: Relations) -> Bools | None:
     """Choose the equations to keep, or None when a cell is used too often whatever is chosen."""
     total = r.total
-    state = np.where(total >= 0, _OPEN, _KEPT)
+    repeats = _repeats(r)
+    # Where no cell of a block is in more than two equations there is nothing to choose.
+    once = ~repeats[r.row]
+    busy = np.bincount(r.indices[once], minlength=r.cells) > 2
+    choose = np.zeros(r.equations, bool)
+    if busy.any():
+        block = r.blocks()
+        crowded = np.zeros(r.cells, bool)
+        crowded[block[busy]] = True
+        choose[r.row[crowded[block[r.indices]]]] = True
+    state = np.where(repeats, _DROPPED, np.where(choose & (total >= 0), _OPEN, _KEPT))
     is_total = np.zeros(r.cells, bool)
-    is_total[total[total >= 0]] = True
+    is_total[total[state == _OPEN]] = True
     room = np.where(is_total, 1, 2)
     kept_at_most = int(is_total.sum()) + int((state == _KEPT).sum())
     if kept_at_most < r.structure.rank:
@@ -101,6 +111,15 @@ def _keep_equations(r: Relations) -> Bools | None:
         if len(lost):
             return None
     return None
+
+
+def _repeats(r: Relations) -> Bools:
+    """Equations whose coefficients, up to the sign of all, an earlier one has (by fingerprint: a false verdict is caught by the rank)."""
+    seed = np.random.default_rng(20040402).integers(0, 2**64, r.cells, dtype=np.uint64)
+    mark = r.sums((r.coefs.astype(np.uint64) * seed[r.indices]).view(np.int64))
+    repeats = np.ones(r.equations, bool)
+    repeats[np.unique(np.minimum(mark, -mark), return_index=True)[1]] = False
+    return repeats
 
 
 def _orient(r: Relations, equations: Ints) -> Network | None:

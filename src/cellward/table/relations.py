@@ -90,6 +90,11 @@ class Relations:
             for i in members:
                 if not 0 <= i < cells:
                     raise InputError(f"equation {j}: cell {i} does not exist; the table has cells 0 to {cells - 1}")
+            for number in (right, *members, *weights):
+                if not isinstance(number, int | np.integer) or abs(number) > LARGEST:
+                    raise InputError(
+                        f"equation {j}: {number!r} is not a whole number within ±2^53; multiply the equation out"
+                    )
             rhs.append(right)
             row.extend([j] * len(members))
             cell.extend(members)
@@ -103,9 +108,14 @@ class Relations:
         """From a dense array or any scipy sparse matrix, one row an equation; the coefficients must be whole numbers."""
         if hasattr(matrix, "tocoo"):
             coo = matrix.tocoo()
+            if coo.ndim != 2:
+                raise InputError(f"matrix: {coo.ndim} dimensions; give a 2-D array, one row an equation")
             (equations, cells), row, cell, data = coo.shape, coo.row, coo.col, coo.data
         else:
-            dense = np.asarray(matrix)
+            try:
+                dense = np.asarray(matrix)
+            except ValueError as error:
+                raise InputError("matrix: the rows differ in length; give one column a cell in every row") from error
             if dense.ndim != 2:
                 raise InputError(
                     f"matrix: {dense.ndim} dimensions; give a 2-D array or a scipy sparse matrix, one row an equation"
@@ -115,8 +125,11 @@ class Relations:
             data = dense[row, cell]
         if data.dtype.kind not in "iufb":
             raise InputError(f"matrix: entries of type {data.dtype}; give whole numbers")
-        coef = np.asarray(data).astype(np.int64)
-        bad = np.flatnonzero((coef != data) | (np.abs(coef) > 2**31))
+        if rhs is not None and np.shape(rhs) != (equations,):
+            raise InputError(f"rhs: shape {np.shape(rhs)} for {equations} equations; give one number an equation")
+        inside = (data > -(2**31)) & (data < 2**31)  # False for nan and inf too; np.abs(-2^63) would be negative
+        coef = np.where(inside, data, 0).astype(np.int64)
+        bad = np.flatnonzero(~inside | (coef != data))
         if len(bad):
             j, i, value = int(row[bad[0]]), int(cell[bad[0]]), data[bad[0]]
             raise InputError(

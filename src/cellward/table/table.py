@@ -86,6 +86,7 @@ class Table:
         ``hierarchies`` gives the sums between the codes of a dimension, one hierarchy or several; without one, all codes add up to ``total``.
         ``totals``: ``"auto"`` computes the totals along a dimension when none of them is in the frame, ``"given"`` never does, ``"compute"`` always
         does and ignores those in the frame. ``missing``: cells that are not in the frame are ``"absent"`` from the table, or ``"zero"``.
+        ``lower`` and ``upper`` are bounds for all cells or the names of columns of bounds.
         ``status`` names a column of letters (s safe, u unsafe, m secondary, z fixed), ``lpl``/``upl``/``spl`` columns of protection levels.
 
         >>> table = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
@@ -127,6 +128,12 @@ class Table:
         return build_from_equations(values, matrix, rhs, sensitive, levels, lower, upper, weight, fixed, decimals)
 
     def __post_init__(self) -> None:
+        if len(self.scaled) and int(np.abs(self.scaled).max()) > exact.LARGEST:
+            i = int(np.abs(self.scaled).argmax())
+            raise InputError(
+                f"{self.labels.name(i)}: {exact.short(int(self.scaled[i]), self.decimals)} counted with {self.decimals} decimals "
+                "is beyond 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
+            )
         check_additive(self.relations, self.scaled, self.decimals, self.labels)
         for bound, name, out in (
             (self.lower, "lower", self.scaled < self.lower),
@@ -140,7 +147,7 @@ class Table:
                 side = "below its lower" if name == "lower" else "above its upper"
                 raise InputError(
                     f"{self.labels.name(i)}: the value {value} is {side} bound {limit}{more}; "
-                    f"correct the value or widen the bounds with {name}="
+                    f"correct the value, or widen the bounds with {name}= (--{name}, or the file's own)"
                 )
 
     # ---- reading ---------------------------------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ class ControlledRounding(Method):
         """Optimal zero-restricted rounding, or the proof that there is none."""
         began = perf_counter()
         base = self._bases(instance)
+        _refuse_overflow(instance, base)
         check_grid(instance, base)
         allowed = allowed_multiples(instance, base)
         model = RoundingModel(instance, allowed)
@@ -110,6 +111,14 @@ class ControlledRounding(Method):
             seconds=perf_counter() - began,
             **facts,
         )
+
+
+def _refuse_overflow(instance: Instance, base: Ints) -> None:
+    """Everything below counts in int64; Σ |m|·base bounds it all, since M·(lo − a) is what the model's right-hand sides are made of."""
+    r = instance.relations
+    sizes = np.abs(r.coefs).astype(float) * base[r.indices].astype(float)
+    if float(np.bincount(r.row, sizes, minlength=1).max()) >= 2**62:
+        raise InputError("base times coefficients exceed 2^62 in an equation; choose a smaller base or a larger unit")
 
 
 def _small(model: RoundingModel) -> bool:

@@ -1,0 +1,424 @@
+"""The command line: what it writes, prints and exits with."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from bank import BANK, causey_cox_ernst
+
+import cellward as cw
+from cellward import cli
+from cellward.protect.rounding import engines
+
+ROOT = Path(__file__).parents[2]
+FIRMS = ROOT / "examples" / "firms.csv"
+HRC = ROOT / "examples" / "region.hrc"
+LONG = ["--dims", "region,sector", "--value", "firms", "--hierarchy", f"region={HRC}", "--status", "status"]
+KEYS = [
+    "status", "objective", "bound", "gap", "seconds", "cells", "equations", "sensitive", "sum_abs", "max_abs", "protected", "verified",
+]  # fmt: skip
+FILES = {"release.csv", "protection.json", "certificate.json.gz"}
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process; gives the exit code and what was printed."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["cellward", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        printed = capsys.readouterr()
+        return SimpleNamespace(code=stopped.value.code, out=printed.out, err=printed.err)
+
+    return call
+
+
+def piped(*arguments):
+    """Run it in a process of its own, its output going into pipes."""
+    quiet = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS")}
+    script = "from cellward.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, env=quiet, check=False
+    )
+
+
+def firms():
+    tree = {"region": cw.Hierarchy.from_hrc(HRC)}
+    return cw.read(FIRMS, dims=["region", "sector"], value="firms", status="status", hierarchies=tree)
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+# ---- protect -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_protect_in_a_process_of_its_own(tmp_path):
+    out = tmp_path / "out"
+    done = piped("protect", FIRMS, *LONG, "--base", 5, "--out", out, "--show")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "optimal" in done.stdout
+    assert "verified" in done.stdout
+    assert {path.name for path in out.iterdir()} == FILES
+    checked = piped("verify", out / "certificate.json.gz")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "\x1b" not in checked.stdout
+    assert checked.stdout.count("\n") == 1
+    assert ": holds: 40 published values satisfy" in checked.stdout
+
+
+def test_help_in_a_process_of_its_own():
+    done = piped("--help")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert all(name in done.stdout for name in ("protect", "convert", "verify"))
+
+
+def test_json_is_one_object_with_the_promised_keys_and_nothing_else(tmp_path):
+    done = piped("protect", FIRMS, *LONG, "--base", 5, "--out", tmp_path / "out", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 1
+    facts = json.loads(done.stdout)
+    assert list(facts) == KEYS
+    assert (facts["status"], facts["verified"], facts["protected"]) == ("optimal", True, None)
+    assert (facts["cells"], facts["equations"], facts["sensitive"], facts["gap"]) == (40, 23, 5, 0.0)
+    table = firms()
+    change = [abs(int(row[2]) - a) for row, a in zip(rows(tmp_path / "out" / "release.csv")[1:], table.scaled.tolist(), strict=True)]  # fmt: skip
+    assert (facts["sum_abs"], facts["max_abs"]) == (sum(change), max(change))
+    assert facts["objective"] == facts["bound"] == sum(change)
+    kept = json.loads((tmp_path / "out" / "protection.json").read_text())
+    assert {key: kept[key] for key in KEYS} == facts
+
+
+def test_the_release_holds_the_dimensions_and_the_value_in_the_files_order(tmp_path, run):
+    assert run("protect", FIRMS, *LONG, "--base", 5, "--out", tmp_path / "out").code == 0
+    source, release = rows(FIRMS), rows(tmp_path / "out" / "release.csv")
+    assert release[0] == ["region", "sector", "value"]
+    assert [row[:2] for row in release[1:]] == [row[:2] for row in source[1:]]
+    values = {tuple(row[:2]): int(row[2]) for row in release[1:]}
+    assert all(value % 5 == 0 for value in values.values())
+    for row in source[1:]:
+        assert abs(values[row[0], row[1]] - int(row[2])) < 5
+    for sector in ("Farms", "Mines", "Works", "Trade", "Total"):
+        assert values["Total", sector] == values["North", sector] + values["South", sector]
+        assert values["South", sector] == values["S1", sector] + values["S2", sector]
+
+
+@pytest.mark.parametrize("extension", ["csv", "jj", "parquet"])
+def test_every_format_gives_the_same_protection(tmp_path, run, extension):
+    table = firms()
+    source = cw.write(table, tmp_path / f"t.{extension}")
+    long = [] if extension == "jj" else ["--dims", "region,sector", "--value", "value", "--hierarchy", f"region={HRC}"]
+    out = tmp_path / "out"
+    assert run("protect", source, *long, "--out", out).code == 0
+    release = rows(out / "release.csv")
+    assert release[0] == (["cell", "value"] if extension == "jj" else ["region", "sector", "value"])
+    if extension == "jj":
+        assert [row[0] for row in release[1:]] == [str(i) for i in range(table.cells)]
+    objective = sum(abs(int(row[-1]) - a) for row, a in zip(release[1:], table.scaled.tolist(), strict=True))
+    assert objective == cw.ControlledRounding(5).protect(table).objective
+    assert cw.verify(out / "certificate.json.gz")
+
+
+def test_decimals_stay_decimals(tmp_path, run):
+    source = tmp_path / "t.csv"
+    source.write_text("a;n\nx;1.25\ny;3.10\nTotal;4.35\n")
+    assert run("protect", source, "--dims", "a", "--value", "n", "--base", "0.5", "--out", tmp_path / "out").code == 0
+    assert rows(tmp_path / "out" / "release.csv")[1:] in (
+        [["x", "1.50", ], ["y", "3.00"], ["Total", "4.50"]],
+        [["x", "1.00"], ["y", "3.50"], ["Total", "4.50"]],
+        [["x", "1.00"], ["y", "3.00"], ["Total", "4.00"]],
+    )  # fmt: skip
+
+
+def test_no_true_value_or_time_is_in_the_release(tmp_path, run):
+    first, second = tmp_path / "one", tmp_path / "two"
+    for out in (first, second):
+        assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    for name in ("release.csv", "certificate.json.gz"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+    assert len(rows(first / "release.csv")[0]) == 3
+
+
+def test_confidential_outputs_are_their_owners_alone(tmp_path, run):
+    out = tmp_path / "out"
+    assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()}
+    assert modes["protection.json"] == modes["certificate.json.gz"] == 0o600
+    assert modes["release.csv"] & 0o400
+
+
+def test_an_existing_folder_is_written_into(tmp_path, run):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+    (out / "release.csv").write_text("old")
+    assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    assert {path.name for path in out.iterdir()} == FILES | {"notes.txt"}
+    assert (out / "notes.txt").read_text() == "mine"
+    assert rows(out / "release.csv")[0] == ["region", "sector", "value"]
+    before = (out / "release.csv").read_bytes()
+    assert run("protect", FIRMS, *LONG, "--base", 10, "--out", out).code == 0
+    assert (out / "release.csv").read_bytes() != before
+    assert cw.verify(out / "certificate.json.gz")
+
+
+def test_folders_above_are_made(tmp_path, run):
+    assert run("protect", FIRMS, *LONG, "--out", tmp_path / "a" / "b" / "out").code == 0
+    assert {path.name for path in (tmp_path / "a" / "b" / "out").iterdir()} == FILES
+    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out"]
+
+
+def test_levels_are_refused_unless_ignored(tmp_path, run):
+    source = tmp_path / "t.jj"
+    cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[2]), source)
+    refused = run("protect", source, "--out", tmp_path / "out")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "--ignore-levels" in refused.err
+    assert not (tmp_path / "out").exists()
+    assert run("protect", source, "--ignore-levels", "--out", tmp_path / "out").code == 0
+
+
+def test_weights_of_the_table_are_used_on_request(tmp_path, run):
+    source = tmp_path / "t.jj"
+    cw.write(BANK["weighted"](), source)
+    plain = run("protect", source, "--json", "--out", tmp_path / "one")
+    weighted = run("protect", source, "--weights", "table", "--json", "--out", tmp_path / "two")
+    table = BANK["weighted"]()
+    for printed, weights in ((plain, None), (weighted, "table")):
+        assert (
+            json.loads(printed.out)["objective"] == cw.ControlledRounding(5).protect(table, weights=weights).objective
+        )
+
+
+# ---- infeasible and failed ---------------------------------------------------------------------------------------------------------------
+
+
+def test_infeasible_exits_1_and_writes_nothing(tmp_path, run):
+    source = cw.write(causey_cox_ernst(), tmp_path / "t.jj")
+    said = run("protect", source, "--base", 2, "--out", tmp_path / "out")
+    assert (said.code, said.err) == (1, "")
+    assert said.out.startswith("infeasible: ")
+    assert said.out.rstrip().endswith("Nothing was written.")
+    as_json = run("protect", source, "--base", 2, "--out", tmp_path / "out", "--json")
+    facts = json.loads(as_json.out)
+    assert (as_json.code, as_json.err, list(facts)) == (1, "", KEYS)
+    assert (facts["status"], facts["verified"]) == ("infeasible", False)
+    assert [facts[key] for key in ("objective", "gap", "sum_abs", "max_abs")] == [None] * 4
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jj"]
+
+
+def test_a_solver_that_fails_exits_3_and_writes_nothing(tmp_path, run, monkeypatch):
+    def broken(*_):
+        raise cw.SolverError("the solver gave up on block 3; try another seed")
+
+    monkeypatch.setattr(engines, "solve", broken)
+    said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--json")
+    assert (said.code, said.out) == (3, "")
+    assert said.err == "cellward: the solver gave up on block 3; try another seed\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_limit_reached_with_nothing_found_exits_3_and_writes_nothing(tmp_path, run, monkeypatch):
+    nothing = SimpleNamespace(status="limit", x=None, bound=None, engine="no engine")
+    monkeypatch.setattr(engines, "solve", lambda *_: nothing)
+    said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--json", "--time-limit", 1)
+    assert (said.code, said.err) == (3, "")
+    assert json.loads(said.out)["status"] == "failed"
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_answer_that_does_not_hold_is_never_written(tmp_path, run, monkeypatch):
+    import numpy as np
+
+    def wrong(model, _limits):
+        return SimpleNamespace(status="optimal", x=np.ones(len(model.r), bool), bound=0, engine="a liar")
+
+    monkeypatch.setattr(engines, "solve", wrong)
+    said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out")
+    assert (said.code, said.out, said.err.count("\n")) == (3, "", 1)
+    assert said.err.startswith("cellward: a liar gave an answer that does not hold: ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("broken", ["replace", "rename"])
+def test_a_disk_that_fails_leaves_no_part_of_a_folder(tmp_path, run, monkeypatch, broken):
+    def fail(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, broken, fail)
+    try:
+        said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out")
+    finally:
+        assert not list(tmp_path.iterdir())
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert said.err.startswith("cellward: ")
+
+
+def test_a_disk_that_fails_leaves_the_old_files(tmp_path, run, monkeypatch):
+    out = tmp_path / "out"
+    assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def fail(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    assert run("protect", FIRMS, *LONG, "--base", 10, "--out", out).code == 2
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+# ---- verify ------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def certificate(tmp_path, run):
+    assert run("protect", FIRMS, *LONG, "--out", tmp_path / "out").code == 0
+    return tmp_path / "out" / "certificate.json.gz"
+
+
+def test_a_good_certificate_holds(certificate, run):
+    said = run("verify", certificate, certificate)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.count(": holds: ") == 2
+
+
+def tampered(path, change):
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    change(content)
+    target = path.with_name("tampered.json.gz")
+    target.write_bytes(gzip.compress(json.dumps(content).encode()))
+    return target
+
+
+def _add(key, i, amount):
+    def change(content):
+        content[key][i] += amount
+
+    return change
+
+
+def _one_less(content):
+    content["objective"] -= 1
+
+
+def _drop(content):
+    del content["nominal"]
+
+
+def _float(content):
+    content["published"][0] = float(content["published"][0])
+
+
+def _no_equations(content):
+    content["published"] = [v + 5 for v in content["published"]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _add("published", 0, 5), _add("published", 39, 1), _add("nominal", 3, 1), _one_less, _drop, _float, _no_equations,
+    ],
+)  # fmt: skip
+def test_a_tampered_certificate_does_not_hold(certificate, run, change):
+    said = run("verify", tampered(certificate, change))
+    assert (said.code, said.err) == (1, "")
+    assert "DOES NOT HOLD" in said.out
+    assert said.out.count("\n") == 1
+    assert run("verify", certificate, tampered(certificate, change)).code == 1
+
+
+def test_every_change_of_one_published_value_is_found(certificate):
+    content = json.loads(gzip.decompress(certificate.read_bytes()))
+    for i, amount in itertools.product(range(len(content["published"])), (-5, -1, 1, 5)):
+        assert not cw.verify(tampered(certificate, _add("published", i, amount)))
+
+
+def test_a_truncated_missing_or_foreign_certificate_does_not_hold(certificate, run, tmp_path):
+    data = certificate.read_bytes()
+    cut = tmp_path / "cut.json.gz"
+    for size in (0, 1, 5, 10, len(data) // 2, len(data) - 9, len(data) - 1):
+        cut.write_bytes(data[:size])
+        assert run("verify", cut).code == 1, size
+    for path in (tmp_path / "none.json.gz", tmp_path, FIRMS):
+        said = run("verify", path)
+        assert (said.code, said.err, said.out.count("\n")) == (1, "", 1)
+        assert "DOES NOT HOLD" in said.out
+
+
+def test_the_checker_runs_by_itself(certificate):
+    checker = ROOT / "src" / "cellward" / "audit" / "verify.py"
+    alone = subprocess.run(
+        [sys.executable, "-I", "-S", str(checker), str(certificate)], capture_output=True, text=True, check=False
+    )
+    assert (alone.returncode, alone.stderr) == (0, "")
+    assert ": holds: " in alone.stdout
+
+
+# ---- convert -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_convert_there_and_back(tmp_path, run):
+    long = ["--dims", "region,sector", "--value", "value", "--status", "status", "--hierarchy", f"region={HRC}"]
+    steps = [
+        (FIRMS, "a.csv", LONG),
+        ("a.csv", "b.parquet", long),
+        ("b.parquet", "c.jj", long),
+        ("b.parquet", "d.csv", long),
+    ]
+    for source, target, options in steps:
+        said = run("convert", tmp_path / source, tmp_path / target, *options)
+        assert (said.code, said.err) == (0, "")
+        assert said.out == f"{tmp_path / target}: 40 cells, 23 equations\n"
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "d.csv").read_bytes()
+    assert [row[:3] for row in rows(tmp_path / "d.csv")[1:]] == [row[:3] for row in rows(FIRMS)[1:]]
+    jj, first = cw.read(tmp_path / "c.jj"), firms()
+    assert jj.scaled.tolist() == first.scaled.tolist()
+    assert jj.sensitivity.status.tolist() == first.sensitivity.status.tolist()
+    assert jj.relations.indices.tolist() == first.relations.indices.tolist()
+
+
+def test_convert_says_that_a_long_table_cannot_hold_bare_equations(tmp_path, run):
+    source = cw.write(BANK["right_hand_sides"](), tmp_path / "t.jj")
+    said = run("convert", source, tmp_path / "t.csv")
+    assert said.code == 0
+    assert "no place for bare equations" in said.err
+    assert rows(tmp_path / "t.csv")[0][:2] == ["cell", "value"]
+    again = run("convert", source, tmp_path / "u.jj")
+    assert (again.code, again.err) == (0, "")
+    assert (tmp_path / "u.jj").read_bytes() == source.read_bytes()
+    assert stat.S_IMODE((tmp_path / "u.jj").stat().st_mode) == 0o600
+
+
+def test_the_readmes_commands_work(tmp_path, run, monkeypatch):
+    """Every ``cellward …`` line of README.md, run in a folder with the examples in it."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text().replace("\\\n", " ")
+    commands = [line.split()[1:] for line in text.splitlines() if line.startswith("    cellward ")]
+    assert len(commands) >= 3
+    for command in commands:
+        assert run(*command).code == 0, command
+
+
+def test_an_interrupt_is_a_word_and_130(run, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    said = run("protect")
+    assert (said.code, said.out, said.err) == (130, "", "interrupted; nothing was written\n")
