@@ -354,7 +354,10 @@ def test_a_truncated_missing_or_foreign_certificate_does_not_hold(certificate, r
     for size in (0, 1, 5, 10, len(data) // 2, len(data) - 9, len(data) - 1):
         cut.write_bytes(data[:size])
         assert run("verify", cut).code == 1, size
-    for path in (tmp_path / "none.json.gz", tmp_path, FIRMS):
+    said = run("verify", tmp_path / "none.json.gz")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.endswith("none.json.gz: there is no such file; check the name\n")
+    for path in (tmp_path, FIRMS):
         said = run("verify", path)
         assert (said.code, said.err, said.out.count("\n")) == (1, "", 1)
         assert "DOES NOT HOLD" in said.out
@@ -416,9 +419,9 @@ def test_the_readmes_commands_work(tmp_path, run, monkeypatch):
 
 
 def test_an_interrupt_is_a_word_and_130(run, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "app", interrupted)
     said = run("protect")
-    assert (said.code, said.out, said.err) == (130, "", "interrupted; nothing was written\n")
+    assert (said.code, said.out, said.err) == (130, "", "cellward: interrupted; nothing was written\n")

@@ -280,7 +280,7 @@ def test_missing_values_in_pandas_and_polars_are_named():
         pd.DataFrame({"a": ["x", "y"], "n": pd.array([1, None], dtype="Int64")}),
         pl.DataFrame({"a": ["x", "y"], "n": [1, None]}),
     ):
-        with pytest.raises(InputError, match=r"row 1, column n: nan is not a number; fill in a value or leave"):
+        with pytest.raises(InputError, match=r"row 1, column n: no value; fill one in or leave"):
             Table.from_frame(frame, dims=["a"], value="n")
     for frame in (pd.DataFrame({"a": ["x", None], "n": [1, 2]}), pl.DataFrame({"a": ["x", None], "n": [1, 2]})):
         with pytest.raises(InputError, match=r"row 1, column a: no code"):
@@ -438,7 +438,7 @@ TREE = Hierarchy.from_dict({"Total": {"North": ["N1", "N2"], "South": ["S1"]}})
         ({"a": ["x", "y"], "n": [-1, 2]}, {}, r"\(x\): the value -1 is below its lower bound 0.*lower="),
         ({"a": ["North", "Total"], "n": [1, 1]}, {"hierarchies": {"a": TREE}, "totals": "compute"}, "every row holds a total"),
         ({"a": ["x", "y"], "n": [2**52, 2**52 + 1]}, {}, r"\(Total\): 9007199254740993 .* beyond 2\^53"),
-        ({"a": ["x", "y"], "n": [2**52, 2**53]}, {}, r"total would exceed 2\^53"),
+        ({"a": ["x", "y"], "n": [2**52, 2**53]}, {}, r"is beyond 2\^53"),
         ({"n": [1]}, {}, "no column 'a'"),
         ([{"a": "x", "n": 1}], {}, "a list is not a data frame; give pandas, polars, pyarrow or a mapping"),
     ],
@@ -483,7 +483,7 @@ def test_float_noise_in_totals_is_told_from_wrong_values():
         Table.from_frame(frame, dims=["a"], value="n")
     assert Table.from_frame(frame, dims=["a"], value="n", decimals=1).scaled.tolist() == [1, 2, 3]
     noise = {"a": ["x", "y", "Total"], "n": ["100.1", "200.2", "300.3000000001"]}
-    with pytest.raises(InputError, match=r"that is float noise: with decimals=9 every equation holds"):
+    with pytest.raises(InputError, match=r"that is float noise: with decimals=1 every equation holds"):
         Table.from_frame(noise, dims=["a"], value="n")
     wrong = {"a": ["x", "y", "Total"], "n": ["100.1", "200.2", "300.4"]}
     with pytest.raises(InputError, match=r"difference 0.1; correct the values"):
@@ -566,7 +566,7 @@ def test_sensitive_fixed_levels_bounds_and_weights_of_bare_cells():
         ({"sensitive": [3]}, "sensitive: cell 3 does not exist; the table has cells 0 to 2"),
         ({"sensitive": [-1]}, "sensitive: cell -1 does not exist"),
         ({"sensitive": [1, 1]}, "named twice"),
-        ({"sensitive": [True, False, True]}, "give cell numbers from 0 to 2, not bool"),
+        ({"sensitive": [True, False, True]}, "give a list of cell numbers from 0 to 2"),
         ({"sensitive": [0], "lpl": [1, 2]}, "lpl: 2 levels for 1 sensitive cells"),
         ({"sensitive": [0], "upl": [-1]}, "upl: the level of cell 0 is negative"),
         ({"sensitive": [0], "fixed": [0]}, "cell 0 is both sensitive and fixed"),
