@@ -50,22 +50,22 @@ def find_network(relations: Relations) -> Network | None:
     r = relations
     if len(r.coefs) and int(np.abs(r.coefs).max()) > 1:
         return None
-    kept = _keep_equations(r)
+    repeats = _repeats(r)
+    kept = _keep_equations(r, repeats)
     if kept is None:
         return None
     network = _orient(r, np.flatnonzero(kept))
-    if network is None:
-        return None
+    if network is None or np.all(kept | repeats):
+        return network
     arcs = network.tail >= 0
     label = components(network.nodes, network.tail[arcs], network.head[arcs])
     rank = network.nodes - len(np.unique(label))
     return network if rank == r.structure.rank else None
 
 
-def _keep_equations(r: Relations) -> Bools | None:
+def _keep_equations(r: Relations, repeats: Bools) -> Bools | None:
     """Choose the equations to keep, or None when a cell is used too often whatever is chosen."""
     total = r.total
-    repeats = _repeats(r)
     # Where no cell of a block is in more than two equations there is nothing to choose.
     once = ~repeats[r.row]
     busy = np.bincount(r.indices[once], minlength=r.cells) > 2
@@ -80,7 +80,7 @@ def _keep_equations(r: Relations) -> Bools | None:
     is_total[total[state == _OPEN]] = True
     room = np.where(is_total, 1, 2)
     kept_at_most = int(is_total.sum()) + int((state == _KEPT).sum())
-    if kept_at_most < r.structure.rank:
+    if np.any(state == _OPEN) and kept_at_most < r.structure.rank:
         return None  # some total has several sums and none of them is implied
     term = total[r.row] != r.indices
     np.subtract.at(room, r.indices[(state == _KEPT)[r.row]], 1)
@@ -114,7 +114,7 @@ def _keep_equations(r: Relations) -> Bools | None:
 
 
 def _repeats(r: Relations) -> Bools:
-    """Equations whose coefficients, up to the sign of all, an earlier one has (by fingerprint: a false verdict is caught by the rank)."""
+    """Equations whose coefficients, up to the sign of all, an earlier one has (by fingerprint; see leaves.py on why a false verdict is harmless)."""
     seed = np.random.default_rng(20040402).integers(0, 2**64, r.cells, dtype=np.uint64)
     mark = r.sums((r.coefs.astype(np.uint64) * seed[r.indices]).view(np.int64))
     repeats = np.ones(r.equations, bool)

@@ -104,11 +104,8 @@ class RoundingModel:
     def one_step(self) -> bool:
         """Whether the free cells of every equation all have the same r, so that x itself obeys the equations' signs."""
         relations = self.instance.relations
-        free = self.free[relations.indices]
-        return bool(
-            np.all(self.r[relations.indices][free] == self.common[relations.row][free])
-            and np.all(np.abs(relations.coefs[free]) == 1)
-        )
+        r = self.r[relations.indices]
+        return not np.any((r > 0) & ((r != self.common[relations.row]) | (np.abs(relations.coefs) != 1)))
 
     @property
     def nearest(self) -> NDArray[np.bool_]:
