@@ -96,10 +96,7 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
     if spec.missing == "zero":
         cells, numbers = cells.with_zeros(numbers, [axis.bottom for axis in axes])
     if any(len(target) for target in targets):
-        if numbers.too_fine(d) is None:
-            cells, numbers = cells.with_computed(numbers.scaled(d), d, targets)
-        else:
-            numbers.scaled(d)  # raises, with the decimals to use
+        cells, numbers = cells.with_computed(numbers.scaled(d), d, targets)
 
     labels = Labels(
         cells.count, dims, tuple(axis.codes for axis in axes), tuple(cells.code), tuple(axis.total for axis in axes)
@@ -108,7 +105,7 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
     spread = {name: _spread(attribute, described, cells) for name, attribute in attributes.items()}
 
     def remedy(j: int) -> str:
-        fix = "correct the values, or recompute the totals with totals='compute'"
+        fix = "correct the values, or recompute the totals with totals='compute' (--totals compute)"
         return f"{lost} not in the table: add the cell, or {fix}" if (lost := absent(j)) else fix
 
     return assemble(

@@ -68,7 +68,7 @@ class ControlledRounding(Method):
         if found.x is None or found.bound is None:
             reason = f"nothing was found within {limits.time_limit_s} s ({found.engine}); give more time"
             return self._protection(model, "failed", began, reason=reason, engine=found.engine, limit_reached=True)
-        down = int(instance.weight @ np.abs(allowed.lo - instance.a)) if _small(model) else model.objective(allowed.lo)
+        down = model.objective(allowed.lo)
         try:
             return self._protection(
                 model,
@@ -119,10 +119,10 @@ def _refuse_overflow(instance: Instance, base: Ints) -> None:
     sizes = np.abs(r.coefs).astype(float) * base[r.indices].astype(float)
     if float(np.bincount(r.row, sizes, minlength=1).max()) >= 2**62:
         raise InputError("base times coefficients exceed 2^62 in an equation; choose a smaller base or a larger unit")
-
-
-def _small(model: RoundingModel) -> bool:
-    return float(model.instance.weight.astype(float) @ model.r.astype(float)) < 2**61
+    if float(instance.weight.astype(float) @ base.astype(float)) >= 2**62:
+        raise InputError(
+            "weights times bases exceed 2^62; divide the weights by a common number or give them fewer digits"
+        )
 
 
 def _hopeless(model: RoundingModel) -> str:

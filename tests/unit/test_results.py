@@ -1,0 +1,68 @@
+"""Results: losses, gaps and what a Protection refuses to be."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import cellward as cw
+from cellward.errors import VerificationError
+from cellward.loss import Loss
+from cellward.protection import Protection
+
+
+def test_losses_are_in_the_users_units():
+    loss = Loss.between(np.array([100, 0, 50]), np.array([110, 5, 50]), decimals=1)
+    assert (loss.sum_abs, loss.max_abs, loss.changed, loss.cells) == (1.5, 1.0, 2, 3)
+    assert loss.mean_percent == pytest.approx(5.0)
+    assert loss.norm2 == pytest.approx(np.hypot(1.0, 0.5))
+    assert loss.as_dict()["max_percent"] == pytest.approx(10.0)
+
+
+@pytest.fixture
+def fields():
+    p = cw.ControlledRounding(5).protect(cw.Table.from_array([[1, 2], [3, 4]]))
+    return {name: getattr(p, name) for name in p.__dataclass_fields__}
+
+
+def test_the_gap_is_relative_to_the_objective(fields):
+    p = Protection(**{**fields, "status": "feasible"})
+    half = Protection(**{**fields, "status": "feasible", "bound_scaled": Fraction(p.objective_scaled, 2)})
+    assert (p.gap, half.gap) == (0.0, 0.5)
+    assert "gap 50 %" in repr(half)
+    assert Protection(**{**fields, "bound_scaled": None}).gap is None
+
+
+@pytest.mark.parametrize("change", [{"scaled": None}, {"status": "infeasible"}, {"bound_scaled": Fraction(10**6)}])
+def test_a_result_must_be_consistent(fields, change):
+    with pytest.raises(VerificationError):
+        Protection(**{**fields, **change})
+
+
+def test_a_result_without_values_has_nothing_to_show(fields):
+    p = Protection(**{**fields, "status": "infeasible", "scaled": None, "reason": "because"})
+    assert p.values is p.objective is p.gap is None
+    assert "because" in repr(p)
+    for ask in (p.loss, p.release, p.certificate, lambda: p.objective_scaled):
+        with pytest.raises(VerificationError):
+            ask()
+
+
+def test_objectives_are_exact_at_large_weights():
+    table = cw.Table.from_equations([3, 4, 7], [[1, 1, -1]])
+    p = cw.ControlledRounding(5).protect(table, weights=[2**53, 2**53, 1])
+    assert (p.scaled.tolist(), p.objective_scaled) == ([5, 5, 10], 2**53 * (2 + 1) + 3)
+
+
+def test_weights_beyond_64_bits_are_refused():
+    table = cw.Table.from_equations([3, 4, 7], [[1, 1, -1]])
+    with pytest.raises(cw.InputError, match="weights times bases"):
+        cw.ControlledRounding(1000).protect(table, weights=[2**53, 2**53, 1])
+
+
+def test_a_time_limit_is_told_honestly():
+    table = cw.Table.from_array(np.random.default_rng(1).poisson(4, (12, 12, 12)))
+    p = cw.ControlledRounding(5).protect(table, time_limit_s=0.05)
+    assert p.status in ("feasible", "failed")
+    assert p.limit_reached
+    assert p.gap is None or p.gap > 0
