@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.exact import freeze
+
 Ints = NDArray[np.int64]
 
 
@@ -17,6 +19,9 @@ class AllowedSet:
     lo: Ints
     hi: Ints
     step: Ints
+
+    def __post_init__(self) -> None:
+        freeze(self.lo, self.hi, self.step)
 
     def outside(self, v: Ints) -> Ints:
         """The cells whose value is not allowed."""

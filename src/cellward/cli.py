@@ -142,6 +142,8 @@ def protect(
     else:
         _report(result, table, files, show=show)
     if not files:
+        if (out / "release.csv").exists():
+            typer.echo(f"cellward: {out / 'release.csv'} is of an earlier run, not of this one", err=True)
         raise typer.Exit(INFEASIBLE if result.status == "infeasible" else FAILED)
 
 
@@ -205,11 +207,7 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
 
         show_tables(result, Console(highlight=False))
     loss = result.loss()
-    proven = (
-        "proven least"
-        if result.status == "optimal"
-        else f"gap {100 * (result.gap or 0):.3g} % when the limit was reached"
-    )
+    proven = "proven least" if result.status == "optimal" else f"not proven least, gap {100 * (result.gap or 0):.3g} %"
     console.print(f"{table!r}", markup=False)
     console.print(
         f"{result.status}: sum of changes {loss.sum_abs:g} ({proven}), largest {loss.max_abs:g}, {loss.changed:,} cells changed",

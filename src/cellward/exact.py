@@ -57,7 +57,7 @@ def parse(text: str, where: str = "number") -> tuple[int, int]:
         raise InputError(f"{where}: a number of {size} digits; at most {MAX_DIGITS} are read: round it first")
     if abs(exponent) > MAX_EXPONENT:
         raise InputError(f"{where}: the exponent {exponent} is outside ±{MAX_EXPONENT}; choose another unit")
-    mantissa, decimals = int(sign + digits), len(fraction) - exponent
+    mantissa, decimals = int(sign + (digits.lstrip("0") or "0")), len(fraction) - exponent
     if decimals < 0:
         mantissa, decimals = mantissa * 10**-decimals, 0
     return mantissa, decimals
@@ -157,7 +157,7 @@ class Numbers:
             return 0.0
         share = 0.0
         for m, d in zip(self.mantissa, self.places.tolist(), strict=True):
-            if d > decimals:
+            if m and d > decimals:
                 share = max(share, abs(rescale(m, d, decimals) * 10 ** (d - decimals) - m) / abs(m))
         return share
 
@@ -243,6 +243,13 @@ def scale_one(value: object, decimals: int, where: str, rounding: Rounding = "ne
             f"{text(1, decimals)}, or build the table with decimals={places}"
         )
     return rescale(mantissa, places, decimals, rounding)
+
+
+def freeze(*arrays: Ints | None) -> None:
+    """Make arrays read-only: what was checked must stay what it was."""
+    for array in arrays:
+        if array is not None:
+            array.setflags(write=False)
 
 
 def refuse_overflow(scaled: Ints) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import Numbers
+from cellward.exact import Numbers, freeze
 from cellward.risk.sensitivity import Sensitivity
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
@@ -68,6 +68,9 @@ class Instance:
             sensitivity=table.sensitivity,
             labels=table.labels,
         )
+
+    def __post_init__(self) -> None:
+        freeze(self.a, self.lower, self.upper, self.weight)
 
     @property
     def cells(self) -> int:

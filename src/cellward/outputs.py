@@ -57,7 +57,9 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
         write_whole(target / names[1], text.encode(), confidential=True)
         release.save(target / names[2])
         if fresh:
-            target.chmod(0o755)
+            mask = os.umask(0)
+            os.umask(mask)
+            target.chmod(0o777 & ~mask)
             os.rename(target, folder)  # noqa: PTH104
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another --out") from error

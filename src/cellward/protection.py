@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cellward import exact
 from cellward.allowed import AllowedSet
 from cellward.errors import VerificationError
+from cellward.exact import freeze
 from cellward.instance import Instance
 from cellward.loss import Loss
 from cellward.release import Release
@@ -51,6 +52,9 @@ class Protection:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        freeze(self.scaled)
+        if self.status == "optimal" and self.bound_scaled is not None and self.bound_scaled != self.objective_scaled:
+            raise VerificationError("a result called optimal must meet its bound; nothing is released")
         if (self.scaled is None) != (self.status in ("infeasible", "failed")):
             raise VerificationError(
                 f"a result called {self.status} must {'not ' if self.scaled is not None else ''}hold values; nothing is released"
@@ -133,10 +137,12 @@ class Protection:
         """The public side; refuses unless the certificate passes the independent check."""
         if self.scaled is None:
             raise VerificationError(f"nothing can be released: the result is {self.status}; {self.reason}")
-        verdict = self.certificate().check()
+        certificate = self.certificate()
+        verdict = certificate.check()
         if not verdict:
             raise VerificationError(f"the certificate does not hold: {verdict.reason}; nothing is released")
-        return Release(self.instance.labels, self.scaled.copy(), self.instance.decimals, dict(self.method))
+        checked = np.array(certificate.content["published"], np.int64)
+        return Release(self.instance.labels, checked, self.instance.decimals, dict(self.method))
 
     def __repr__(self) -> str:
         parts = [str(self.method.get("name", "")), self.status]

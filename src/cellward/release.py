@@ -28,6 +28,9 @@ class Release:
     decimals: int
     method: Mapping[str, Any]
 
+    def __post_init__(self) -> None:
+        exact.freeze(self.scaled)
+
     @property
     def values(self) -> NDArray[np.int64] | NDArray[np.float64]:
         """The published values in the user's units, in cell order."""
@@ -35,7 +38,9 @@ class Release:
 
     def columns(self) -> dict[str, list[str]]:
         """The long table as text columns: the dimensions, or ``cell``, and ``value``."""
-        value = "value" if "value" not in self.labels.dims else "published value"
+        value = "value"
+        while value in self.labels.dims:
+            value = f"published {value}"
         return {
             **{name: list(column) for name, column in self.labels.columns().items()},
             value: exact.texts(self.scaled, self.decimals),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sys
 import zlib
 from itertools import islice
@@ -21,7 +22,8 @@ from typing import Any
 
 FORMAT = "cellward certificate"
 VERSION = 1
-MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 29
+MOST_ENTRIES = 1 << 27
 MOST_DIGITS = 40
 KEYS = {
     "format", "version", "method", "decimals", "weight_decimals", "equations", "nominal", "published", "allowed", "weight",
@@ -62,11 +64,13 @@ def verify(path: Any) -> Verdict:
 def load(path: Any) -> dict[str, Any]:
     """Read a certificate file strictly: gzip, JSON, whole numbers only, no key twice."""
     try:
+        if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 (a pipe would keep us waiting)
+            raise Refused("not a file")
         with open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:  # noqa: PTH123 (a path may be anything open takes)
             data = packed.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise Unreadable("there is no such file") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
         raise Refused(f"not a readable gzip file, or cut off ({error})") from None
     if len(data) > MOST_BYTES:
         raise Refused(f"unpacks to more than {MOST_BYTES} bytes")
@@ -74,7 +78,7 @@ def load(path: Any) -> dict[str, Any]:
         found = json.loads(
             data, object_pairs_hook=_no_key_twice, parse_int=_whole, parse_float=_no_float, parse_constant=_no_float
         )
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, MemoryError) as error:
         raise Refused(f"not the JSON of a certificate ({error})") from None
     if not isinstance(found, dict):
         raise Refused("not the JSON of a certificate (no object at the top)")
@@ -100,10 +104,14 @@ def _no_float(text: str) -> Any:
 
 def check(certificate: dict[str, Any]) -> str:
     """Check a loaded certificate; returns a sentence on what was shown, or raises Refused with one on what fails."""
-    if certificate.get("format") != FORMAT or certificate.get("version") != VERSION:
+    if (
+        not isinstance(certificate, dict)
+        or certificate.get("format") != FORMAT
+        or _number(certificate.get("version"), "version") != VERSION
+    ):
         raise Refused(f"not a {FORMAT} of version {VERSION}")
     if set(certificate) != KEYS:
-        raise Refused(f"the entries differ from those of a certificate: {sorted(set(certificate) ^ KEYS)}")
+        raise Refused(f"the entries differ from those of a certificate: {sorted(map(str, set(certificate) ^ KEYS))}")
     for key in ("decimals", "weight_decimals", "objective"):
         _number(certificate[key], key, least=0)
     nominal = _column(certificate, "nominal", None)
@@ -147,9 +155,11 @@ def _equations(value: Any, n: int) -> tuple[list[int], list[int], list[int], lis
     if not isinstance(value, dict) or set(value) != {"length", "rhs", "cell", "coef"}:
         raise Refused("the equations are not given by length, rhs, cell and coef")
     length = _column(value, "length", None)
-    entries = sum(length)
     if min(length, default=0) < 0:
         raise Refused("an equation has a negative length")
+    entries = sum(length)
+    if entries > MOST_ENTRIES:
+        raise Refused(f"the equations hold {entries} entries, more than {MOST_ENTRIES}")
     rhs = _column(value, "rhs", len(length))
     cell = _column(value, "cell", entries)
     coef = _column(value, "coef", entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -23,14 +24,18 @@ def read_parquet(path: str | Path, spec: LongSpec) -> Table:
     with duckdb.connect() as connection:
         try:
             names = [
-                row[0] for row in connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
+                row[0]
+                for row in connection.execute(
+                    "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false)", [_literal(path)]
+                ).fetchall()
             ]
             check_header(path, names, spec)
             # By position, because DuckDB takes names that differ only in case for one.
             position = [f"c{k}" for k in range(len(names))]
             texts = ", ".join(f"CAST({position[names.index(name)]} AS VARCHAR)" for name in spec.wanted)
             rows = connection.execute(
-                f"SELECT {texts} FROM read_parquet(?) AS t({', '.join(position)})", [str(path)]
+                f"SELECT {texts} FROM read_parquet(?, hive_partitioning=false) AS t({', '.join(position)})",
+                [_literal(path)],
             ).fetchall()
         except duckdb.Error as error:
             raise InputError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
@@ -73,6 +78,11 @@ def write_parquet(table: Table, path: str | Path) -> Path:
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); choose another file") from error
     return path
+
+
+def _literal(path: Path) -> str:
+    """The path as a pattern that matches itself alone."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
 def _quoted(name: str) -> str:

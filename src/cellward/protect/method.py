@@ -21,11 +21,12 @@ class Limits:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.time_limit_s is not None and not self.time_limit_s > 0:
+        number = isinstance(self.time_limit_s, int | float) and not isinstance(self.time_limit_s, bool)
+        if self.time_limit_s is not None and not (number and self.time_limit_s > 0):
             raise InputError(f"time_limit_s={self.time_limit_s}: give a positive number of seconds, or None")
-        if self.threads < 1:
+        if not isinstance(self.threads, int) or isinstance(self.threads, bool) or self.threads < 1:
             raise InputError(f"threads={self.threads}: give at least 1")
-        if not 0 <= self.seed < 2**31:
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 2**31:
             raise InputError(f"seed={self.seed}: give a whole number from 0 to {2**31 - 1}")
 
 

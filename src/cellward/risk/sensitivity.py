@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
+from cellward.exact import freeze
 
 Ints = NDArray[np.int64]
 
@@ -67,6 +68,7 @@ class Sensitivity:
         return Sensitivity(status, *full)
 
     def __post_init__(self) -> None:
+        freeze(self.lpl, self.upl, self.spl)
         for name, level in (("lpl", self.lpl), ("upl", self.upl), ("spl", self.spl)):
             if len(level) and int(level.min()) < 0:
                 raise InputError(

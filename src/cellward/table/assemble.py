@@ -145,11 +145,18 @@ def read_column(values: Any, where: Where, name: str) -> Numbers:
 STATUS_LETTERS = {"s": CellStatus.SAFE, "u": CellStatus.UNSAFE, "m": CellStatus.SECONDARY, "z": CellStatus.FIXED}
 
 
+def is_blank(entry: object) -> bool:
+    """Whether an entry of a table says nothing: None, NaN, pandas' NA, or empty text."""
+    if isinstance(entry, float | np.floating):
+        return bool(np.isnan(entry))
+    return entry is None or repr(entry) in ("''", "<NA>")
+
+
 def read_status(letters: list[object], where: Where) -> NDArray[np.uint8]:
     """Status letters (any case; empty is safe)."""
     out = np.zeros(len(letters), np.uint8)
     for i, letter in enumerate(letters):
-        key = "s" if letter is None or letter != letter or letter == "" else str(letter).strip().lower()
+        key = "s" if is_blank(letter) else str(letter).strip().lower()
         if key not in STATUS_LETTERS:
             raise InputError(
                 f"{where(i)}: the status {letter!r} is not known; use s safe, u unsafe, m secondary or z fixed"

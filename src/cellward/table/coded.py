@@ -32,6 +32,27 @@ class Axis:
     code: Ints
     total: str | None
 
+    def steps(self, occurring: Ints) -> list[tuple[Ints, Ints]]:
+        """How to add totals up, from the bottom: for each height, (code, total it goes to) pairs sorted by code.
+
+        A total with several sums takes the first of which a code occurs.
+        """
+        available = set(occurring.tolist())
+        height: dict[int, int] = {}
+        pairs: dict[int, list[tuple[int, int]]] = {}
+        by_parent: dict[int, list[tuple[int, ...]]] = {}
+        for parent, children in self.sums:
+            by_parent.setdefault(parent, []).append(children)
+        for parent in sorted(by_parent, reverse=True):  # codes stand parents first
+            chosen = next((children for children in by_parent[parent] if available.intersection(children)), None)
+            if chosen is None:
+                continue
+            available.add(parent)
+            height[parent] = 1 + max(height.get(child, 0) for child in chosen)
+            pairs.setdefault(height[parent], []).extend((child, parent) for child in chosen)
+        sorted_pairs = (np.array(sorted(pairs[level]), np.int64).T for level in sorted(pairs))
+        return [(child, parent) for child, parent in sorted_pairs]
+
     @property
     def bottom(self) -> Ints:
         """Codes that are not a sum of others."""
@@ -113,51 +134,70 @@ class CodedCells:
             mantissa, places, numbers.where
         )
 
-    def with_computed(
-        self, scaled: Ints, decimals: int, targets: list[dict[int, dict[int, int]]]
-    ) -> tuple[CodedCells, Numbers]:
-        """Add the cells of the computed codes, one dimension after the other."""
+    def with_totals(self, scaled: Ints, decimals: int) -> tuple[CodedCells, Numbers]:
+        """Add every total that is not there and of which a part is: cell by cell, since a table may hold a total here and lack it there.
+
+        A total left out would cut the chain of sums that runs through it, and with it a relation that every reader knows. One pass a dimension is
+        enough: a total added along a later dimension has its own totals along the earlier ones added by the same pass.
+        """
         code, value = self.code, scaled
         refuse_overflow(value)
         given = code.shape[1]
-        for k, target in enumerate(targets):
-            pairs = [(source, parent, times) for parent, parts in target.items() for source, times in parts.items()]
-            if not pairs:
-                continue
-            source, parent, times = (np.array(x, np.int64) for x in zip(*sorted(pairs), strict=True))
-            start = np.searchsorted(source, np.arange(len(self.axes[k].codes)))
-            stop = np.searchsorted(source, np.arange(len(self.axes[k].codes)), side="right")
-            repeat = (stop - start)[code[k]]
-            origin = np.repeat(np.arange(code.shape[1]), repeat)
-            via = ranges(start[code[k]], stop[code[k]])
-            fresh = code[:, origin]
-            fresh[k] = parent[via]
-            key, first, where = np.unique(self.key(fresh), return_index=True, return_inverse=True)
-            sums = np.zeros(len(key), np.int64)
-            np.add.at(sums, where, times[via] * value[origin])
-            if code.shape[1] + len(key) > _MOST_CELLS:
-                raise InputError(
-                    f"the table would have more than {_MOST_CELLS:,} cells; drop a dimension or coarsen its codes"
-                )
-            code, value = np.concatenate((code, fresh[:, first]), axis=1), np.concatenate((value, sums))
-        order = np.concatenate((np.arange(given), given + self._reading_order(code[:, given:], targets)))
+        for k, axis in enumerate(self.axes):
+            for child, parent in axis.steps(np.unique(code[k])):
+                start, stop = (np.searchsorted(child, code[k], side=side) for side in ("left", "right"))
+                part = np.repeat(np.arange(code.shape[1]), stop - start)
+                fresh = code[:, part]
+                fresh[k] = parent[ranges(start, stop)]
+                key, first, where = np.unique(self.key(fresh), return_index=True, return_inverse=True)
+                absent = ~np.isin(key, self.key(code))
+                sums = np.zeros(len(key), np.int64)
+                np.add.at(sums, where, value[part])
+                code = np.concatenate((code, fresh[:, first[absent]]), axis=1)
+                value = np.concatenate((value, sums[absent]))
+                if code.shape[1] > _MOST_CELLS:
+                    raise InputError(
+                        f"the table would have more than {_MOST_CELLS:,} cells; drop a dimension or coarsen its codes"
+                    )
+        order = np.concatenate((np.arange(given), given + self._reading_order(code[:, given:])))
         value = value[order]
         cells = CodedCells(self.axes, code[:, order])
         return cells, Numbers(
             value.tolist(), np.full(len(value), decimals, np.int16), lambda i: f"value of {cells.name(i)}"
         )
 
-    def _reading_order(self, code: Ints, targets: list[dict[int, dict[int, int]]]) -> Ints:
-        """Computed cells in rows and columns: codes as the rows of the table bring them up, computed codes after them, the highest last."""
+    def _reading_order(self, code: Ints) -> Ints:
+        """Computed cells in rows and columns: codes as the rows of the table bring them up, the other codes after them, the highest last."""
         ranks = []
-        for own, axis, target, computed in zip(self.code, self.axes, targets, code, strict=True):
-            rank = np.full(len(axis.codes), len(axis.codes), np.int64)
+        for own, axis, computed in zip(self.code, self.axes, code, strict=True):
+            rank = 2 * len(axis.codes) - np.arange(len(axis.codes))  # codes stand parents first
             codes, first = np.unique(own, return_index=True)
             rank[codes] = np.argsort(np.argsort(first))
-            for place, parent in enumerate(target):  # built from the bottom up
-                rank[parent] = len(codes) + place
             ranks.append(rank[computed])
         return np.lexsort(ranks[::-1])
+
+    def refuse_lost_relations(self) -> None:
+        """Refuse a table without a total through which a relation between its cells runs.
+
+        With the missing totals added, M = (G | C) on given and added cells; what the added ones carry beyond the given cells' own equations is
+        rank(M) − rank(C) − rank of the equations among given cells alone.
+        """
+        whole, _ = self.with_totals(np.zeros(self.count, np.int64), 0)
+        if whole.count == self.count:
+            return
+        full = whole.relations()[0]
+        added = full.indices >= self.count
+        columns = Relations.from_entries(
+            full.cells, full.equations, full.row[added], full.indices[added], full.coefs[added]
+        )
+        if full.structure.rank == columns.structure.rank + self.relations()[0].structure.rank:
+            return
+        uses = np.bincount(full.indices, minlength=full.cells)
+        i = int(np.flatnonzero((uses >= 2) & (np.arange(full.cells) >= self.count))[0])
+        raise InputError(
+            f"the total {whole.name(i)} is not in the table, and a sum that readers know runs through it; add it, or have it computed with "
+            "totals='auto' (--totals auto)"
+        )
 
     def relations(self) -> tuple[Relations, Callable[[int], str]]:
         """Every sum of every dimension, for each combination of the other dimensions' codes; and who is absent from an equation."""

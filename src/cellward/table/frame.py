@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cellward.errors import InputError
 from cellward.exact import Numbers, check_decimals, is_number, text
 from cellward.hierarchy import Hierarchy
-from cellward.table.assemble import assemble, read_status
+from cellward.table.assemble import assemble, is_blank, read_status
 from cellward.table.coded import Axis, CodedCells, Place
 from cellward.table.labels import Labels
 from cellward.table.table import Table
@@ -45,6 +45,10 @@ class LongSpec:
         if len(set(self.dims)) < len(self.dims):
             raise InputError("dims: a column is named twice; name each dimension once")
         check_decimals(self.decimals)
+        if not isinstance(self.total, str) and (lost := set(self.total) - set(self.dims)):
+            raise InputError(
+                f"total: {', '.join(map(str, lost))} is not among the dims {', '.join(self.dims)}; name a dimension column"
+            )
         for option, chosen, known in (
             ("totals", self.totals, ("auto", "given", "compute")),
             ("missing", self.missing, ("absent", "zero")),
@@ -90,13 +94,14 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
 
     d = numbers.decimals if spec.decimals is None else spec.decimals
     described = cells
-    targets = [_computed(axis, totals) for axis in axes]
     if totals == "compute":
         cells, numbers = cells.without_totals(numbers)
     if spec.missing == "zero":
         cells, numbers = cells.with_zeros(numbers, [axis.bottom for axis in axes])
-    if any(len(target) for target in targets):
-        cells, numbers = cells.with_computed(numbers.scaled(d), d, targets)
+    if totals == "given":
+        cells.refuse_lost_relations()
+    else:
+        cells, numbers = cells.with_totals(numbers.scaled(d), d)
 
     labels = Labels(
         cells.count, dims, tuple(axis.codes for axis in axes), tuple(cells.code), tuple(axis.total for axis in axes)
@@ -178,6 +183,11 @@ def _axis(
     own_total = total if isinstance(total, str) else total.get(name, "Total")
     if given is None:
         parts = [code for code in seen if code != own_total]
+        if near := [code for code in parts if code.strip().casefold() == own_total.strip().casefold()]:
+            raise InputError(
+                f"{place(texts.index(near[0]), name)}: the code {near[0]!r} is not quite the total's {own_total!r}; "
+                "write both alike, or name the total with total= (--total)"
+            )
         hierarchy = Hierarchy.flat(parts, total=own_total) if parts else None
     else:
         several = [given] if isinstance(given, Hierarchy) else list(given)
@@ -196,53 +206,33 @@ def _axis(
         at = {code: k for k, code in enumerate(codes)}
         sums = tuple((at[parent], tuple(at[child] for child in children)) for parent, children in hierarchy.sums)
     at = {code: k for k, code in enumerate(codes)}
-    top = (
-        own_total
-        if own_total in at
-        else (hierarchy.roots[0] if hierarchy is not None and len(hierarchy.roots) == 1 else None)
-    )
+    roots = hierarchy.roots if hierarchy is not None else codes
+    top = own_total if own_total in roots else roots[0] if len(roots) == 1 and hierarchy is not None else None
     return Axis(name, codes, sums, np.array([at[t] for t in texts], np.int64), top)
 
 
 def _code(entry: Any, row: int, name: str, place: Place) -> str:
-    if entry is None or entry != entry or entry == "":
+    if is_blank(entry):
         raise InputError(f"{place(row, name)}: no code; fill in the code, or the total's code if the total is meant")
     if isinstance(entry, float | np.floating):
         raise InputError(
             f"{place(row, name)}: the code {entry} is a decimal number; make the column text, so that codes stay as written"
         )
-    return str(entry)
+    code = str(entry)
+    if not code.isascii() and any("\ud800" <= c <= "\udfff" for c in code):
+        raise InputError(f"{place(row, name)}: the code {code!r} is not valid text; correct the encoding of the file")
+    return code
 
 
 def _attribute(name: str, entries: Any, key: str, place: Place) -> list[Any]:
     """A status code a row, or a number as (mantissa, decimals); None where a row says nothing."""
     if name == "status":
         return list(read_status(list(entries), lambda i: place(i, key)))
-    blank = [entry is None or entry != entry or entry == "" for entry in entries]
+    blank = [is_blank(entry) for entry in entries]
     filled = [0 if empty else entry for entry, empty in zip(entries, blank, strict=True)]
     numbers = Numbers.read(filled, lambda i: place(i, key))
     pairs = zip((int(m) for m in numbers.mantissa), numbers.places.tolist(), strict=True)
     return [None if empty else pair for pair, empty in zip(pairs, blank, strict=True)]
-
-
-def _computed(axis: Axis, totals: str) -> dict[int, dict[int, int]]:
-    """For every code whose cells are to be computed: the codes it is a sum of, with multiplicity; by the first sum of each parent."""
-    if totals == "given":
-        return {}
-    present = set(axis.code.tolist()) if totals == "auto" else set()
-    first: dict[int, tuple[int, ...]] = {}
-    for parent, children in axis.sums:
-        first.setdefault(parent, children)
-    out: dict[int, dict[int, int]] = {}
-    for parent in sorted(first, reverse=True):  # codes stand parents first, so this goes from the bottom up
-        if parent in present:
-            continue
-        parts: dict[int, int] = {}
-        for child in first[parent]:
-            for source, times in out.get(child, {child: 1}).items():
-                parts[source] = parts.get(source, 0) + times
-        out[parent] = parts
-    return out
 
 
 def _spread(attribute: list[Any], given: CodedCells, cells: CodedCells) -> list[Any]:

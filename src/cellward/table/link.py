@@ -38,6 +38,8 @@ def link(*tables: Table) -> Table:
             )
     labels, places = _join(tables)
     decimals = max(table.decimals for table in tables)
+    if decimals - min(table.decimals for table in tables) > 15:
+        raise InputError("link: the tables' decimals differ by more than 15; build them with like decimals")
     value = np.zeros(labels.cells, np.int64)
     seen = np.full(labels.cells, -1, np.int64)
     lower, upper = np.full(labels.cells, -NO_BOUND), np.full(labels.cells, NO_BOUND)
@@ -59,6 +61,8 @@ def link(*tables: Table) -> Table:
         value[place], seen[place] = scaled, k
         lower[place] = np.maximum(lower[place], _bounds(table.lower, factor))
         upper[place] = np.minimum(upper[place], _bounds(table.upper, factor))
+        for level in (table.sensitivity.lpl, table.sensitivity.upl, table.sensitivity.spl):
+            _finer(level, factor)
         own = table.sensitivity.scaled_by(factor)
         stricter = _STRICTNESS[own.status] > _STRICTNESS[status[place]]
         status[place[stricter]] = own.status[stricter]

@@ -128,6 +128,7 @@ class Table:
         return build_from_equations(values, matrix, rhs, sensitive, levels, lower, upper, weight, fixed, decimals)
 
     def __post_init__(self) -> None:
+        exact.freeze(self.scaled, self.lower, self.upper, self.weight)
         if len(self.scaled) and int(np.abs(self.scaled).max()) > exact.LARGEST:
             i = int(np.abs(self.scaled).argmax())
             raise InputError(

@@ -12,11 +12,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.errors import SolverError
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding.model import RoundingModel
 from cellward.solve.flow import solve_flow
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import FlowModel, LinearModel
+from cellward.solve.outcome import Outcome
 from cellward.table.network import Network
 from cellward.table.relations import ranges
 
@@ -25,6 +27,12 @@ Bools = NDArray[np.bool_]
 
 FLOW_FROM = 4000
 """Free cells from which a network goes to the flow solver's process; below, HiGHS answers before that process would have started."""
+
+WIDEST = 10**8
+"""Costs whose spread is wider than this cannot be told apart by HiGHS' tolerances: its word that a table is optimal is then not taken."""
+
+LARGEST_COEFFICIENT = 10**6
+"""Equations with larger coefficients cannot be told apart from their neighbours either: its word that no table exists is then not taken."""
 
 _WHOLE = 1e-6
 """An x this near to 0 or 1 is taken for it; the table made of it is checked exactly."""
@@ -46,10 +54,16 @@ def solve(model: RoundingModel, limits: Limits) -> Found:
         return Found("optimal", "nothing to decide", np.zeros(len(model.free), bool), 0)
     clock = Clock(limits)
     network = model.instance.relations.network if model.one_step else None
-    if network is not None and int(model.free.sum()) >= FLOW_FROM:
+    if network is not None and (int(model.free.sum()) >= FLOW_FROM or _spread(model) > WIDEST):
         return _flow(model, network, clock)
     kept = _independent(model) if network is None else network.equations
     return _relaxation(model, kept, limits, clock)
+
+
+def _spread(model: RoundingModel) -> int:
+    """The largest cost in units of the smallest step between two costs."""
+    cost = model.cost[model.free]
+    return int(np.abs(cost).max(initial=0)) // _unit(cost)
 
 
 def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
@@ -94,14 +108,16 @@ def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Cl
     linear, _ = _linear(model, equations, free, model.cost)
     outcome = solve_lp(linear, time_limit_s=clock.left, threads=limits.threads, seed=limits.seed)
     if outcome.x is None:
-        return Found("infeasible" if outcome.status == "infeasible" else "unknown", "HiGHS LP")
+        return _none(outcome, linear, "HiGHS LP")
     x = np.zeros(len(model.free), bool)
     x[free] = outcome.x > 0.5
     if outcome.status == "feasible":  # stopped at the limit before the vertex was optimal
         return Found("unknown", "HiGHS LP")
     broken = np.abs(outcome.x - np.rint(outcome.x)) > _WHOLE
     if not broken.any():
-        return Found("optimal", "HiGHS LP", x, int(model.cost[x & model.free].sum()))
+        value = int(model.cost[x & model.free].sum())
+        bound = value if _spread(model) <= WIDEST else min(value, int(np.minimum(model.cost[free], 0).sum()))
+        return Found("optimal" if bound == value else "feasible", "HiGHS LP", x, bound)
     block = model.instance.relations.blocks(model.free)
     bound, proven = 0, True
     for label in np.unique(block[free[broken]]).tolist():
@@ -125,16 +141,28 @@ def _branch(model: RoundingModel, equations: Ints, part: Ints, limits: Limits, c
         linear, time_limit_s=clock.left, threads=limits.threads, seed=limits.seed, absolute_gap=1 - 1e-3
     )
     if outcome.x is None:
-        return Found("infeasible" if outcome.status == "infeasible" else "unknown", "HiGHS MIP")
+        return _none(outcome, linear, "HiGHS MIP")
     x = outcome.x > 0.5
     value = int(model.cost[part[x]].sum())
-    if outcome.status == "optimal":
+    least = int(np.minimum(model.cost[part], 0).sum())
+    if outcome.status == "optimal" and _spread(model) <= WIDEST:
         return Found("optimal", "HiGHS MIP", x, value)
-    if not math.isfinite(outcome.bound):
-        return Found("feasible", "HiGHS MIP", x, int(np.minimum(model.cost[part], 0).sum()))
+    if not math.isfinite(outcome.bound) or _spread(model) > WIDEST:
+        return Found("feasible", "HiGHS MIP", x, least)
     units = math.ceil(outcome.bound - 1e-6 * max(1.0, abs(outcome.bound)))
-    bound = min(value, value - int(cost[part[x]].sum()) + unit * units)
+    bound = min(value, max(least, value - int(cost[part[x]].sum()) + unit * units))
     return Found("feasible", "HiGHS MIP", x, bound)
+
+
+def _none(outcome: Outcome, linear: LinearModel, engine: str) -> Found:
+    """No point: none exists, or the limit came first."""
+    if outcome.status != "infeasible":
+        return Found("unknown", engine)
+    if float(np.abs(linear.coefs).max(initial=0.0)) > LARGEST_COEFFICIENT:
+        raise SolverError(
+            f"{engine} finds no table, but with coefficients beyond {LARGEST_COEFFICIENT:,} its word is not enough; nothing is released"
+        )
+    return Found("infeasible", engine)
 
 
 def leaf_costs(model: RoundingModel) -> Ints:

@@ -77,14 +77,14 @@ class ControlledRounding(Method):
                 scaled=model.values(found.x),
                 bound_scaled=Fraction(down + found.bound),
                 engine=found.engine,
-                limit_reached=found.status != "optimal",
+                limit_reached=found.status != "optimal" and limits.time_limit_s is not None,
             )
         except VerificationError as error:
             raise SolverError(f"{found.engine} gave an answer that does not hold: {error}") from error
 
     def _bases(self, instance: Instance) -> Ints:
         """The base of every cell as scaled integers."""
-        whole = isinstance(self.base, Sequence | np.ndarray) and not isinstance(self.base, str)
+        whole = _is_list(self.base)
         given = list(self.base) if whole else [self.base]
         if whole and len(given) != instance.cells:
             raise InputError(f"base: {len(given)} bases for {instance.cells} cells; give one number, or one a cell")
@@ -98,11 +98,7 @@ class ControlledRounding(Method):
         return np.array(scaled if whole else scaled * instance.cells, np.int64)
 
     def _protection(self, model: RoundingModel, status: Any, began: float, **facts: Any) -> Protection:
-        shown = (
-            list(map(str, self.base))
-            if isinstance(self.base, Sequence | np.ndarray) and not isinstance(self.base, str)
-            else str(self.base)
-        )
+        shown = list(map(str, self.base)) if _is_list(self.base) else str(self.base)
         return Protection(
             instance=model.instance,
             method={"name": "controlled rounding", "base": shown, "steps": 1, "version": __version__},
@@ -111,6 +107,15 @@ class ControlledRounding(Method):
             seconds=perf_counter() - began,
             **facts,
         )
+
+
+def _is_list(base: object) -> bool:
+    """Whether a base a cell is given."""
+    return (
+        np.ndim(base) > 0
+        if isinstance(base, np.ndarray)
+        else isinstance(base, Sequence) and not isinstance(base, str | bytes)
+    )
 
 
 def _refuse_overflow(instance: Instance, base: Ints) -> None:
