@@ -4,7 +4,9 @@ import contextlib
 import functools
 import inspect
 import json
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -90,6 +92,15 @@ def _read(path: Path, reading: dict[str, Any]) -> "Table":
     return read(path, hierarchies=trees, **options)
 
 
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        from cellward.version import __version__
+
+        typer.echo(f"cellward {__version__}")
+        raise typer.Exit(DONE)
+
+
 @app.command()
 @reads_a_table
 def protect(
@@ -130,7 +141,7 @@ def protect(
     rounding = ControlledRounding(base, ignore_levels=ignore_levels)
     with _progress(f"reading {source.name}"):
         table = _read(source, reading)
-    with _progress(f"rounding {table.cells:,} cells"):
+    with _progress(f"rounding {table.cells:,} cells"), _ending_on_interrupt():
         result = rounding.protect(table, weights=weights, time_limit_s=time_limit, seed=seed, threads=threads)
     files: list[Path] = []
     if result.scaled is not None:
@@ -139,6 +150,8 @@ def protect(
     facts = summary(result, verified=bool(files))
     if as_json:
         typer.echo(json.dumps(facts))
+        if result.reason:
+            typer.echo(f"cellward: {result.reason}", err=True)
     else:
         _report(result, table, files, show=show)
     if not files:
@@ -162,6 +175,8 @@ def convert(
     """Convert a table between file formats."""
     from cellward.formats.registry import write
 
+    if target.exists() and source.exists() and target.samefile(source):
+        raise InputError(f"{target}: is the input itself; give the output another name")
     with _progress(f"converting {source.name}"):
         table = _read(source, reading)
         write(table, target)
@@ -194,6 +209,19 @@ def _progress(what: str) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _ending_on_interrupt() -> Iterator[None]:
+    """Ctrl-C ends the program at once: a solver would hear of it only when it is done, and nothing is being written meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _report(result: "Protection", table: "Table", files: list[Path], *, show: bool) -> None:
     """Say in a few lines what came out."""
     from rich.console import Console
@@ -206,20 +234,29 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         from cellward.report.terminal import show as show_tables
 
         show_tables(result, Console(highlight=False))
-    loss = result.loss()
+    loss, unsafe = result.loss(), result.instance.sensitivity.unsafe
     proven = "proven least" if result.status == "optimal" else f"not proven least, gap {100 * (result.gap or 0):.3g} %"
-    console.print(f"{table!r}", markup=False)
-    console.print(
-        f"{result.status}: sum of changes {loss.sum_abs:g} ({proven}), largest {loss.max_abs:g}, {loss.changed:,} cells changed",
-        markup=False,
+    what = (
+        "sum of changes"
+        if result.objective == loss.sum_abs
+        else f"weighted sum of changes {result.objective}, plain sum"
     )
-    console.print(
-        f"verified: adds up exactly, every value allowed ({result.seconds:.2f} s, {result.engine})", markup=False
-    )
+    unchanged = int((result.scaled[unsafe] == result.instance.a[unsafe]).sum())
+    lines = [
+        repr(table),
+        f"{result.status}: {what} {loss.sum_abs:g} ({proven}), largest {loss.max_abs:g}, {loss.changed:,} cells changed",
+        f"verified: every equation holds exactly, every value is allowed ({result.seconds:.2f} s, {result.engine})",
+    ]
+    if unchanged:
+        lines.append(
+            f"note: {unchanged:,} of {len(unsafe):,} unsafe cells are multiples of their base and are published as they are"
+        )
     for path, who in zip(
         files, ("confidential: the proof", "confidential: the result in numbers", "public"), strict=True
     ):
-        console.print(f"  {path}  ({who})", markup=False)
+        lines.append(f"  {path}  ({who})")
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def main() -> None:

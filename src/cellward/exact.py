@@ -22,6 +22,8 @@ from cellward.errors import InputError
 MAX_DIGITS = 30
 MAX_EXPONENT = 15
 LARGEST = 2**53
+NOISE = 1e-9
+"""What moves a number by less than this share of itself is float noise."""
 NO_BOUND = 2**63 - 1
 """Stands for +∞ among upper bounds; −NO_BOUND for −∞ among lower bounds."""
 
@@ -143,9 +145,10 @@ class Numbers:
             if 10**target <= LARGEST and int(np.abs(self.mantissa).max(initial=0)) * 10**target <= LARGEST:
                 return self.mantissa * np.int64(10**target)
         if (i := self.too_fine(target, rounding)) is not None:
-            raise self.refuse_too_fine(
-                i, target, next((d for d in range(target - 1, -1, -1) if self.too_fine(d, rounding) is None), None)
-            )
+            fitting = [d for d in range(target) if self.too_fine(d, rounding) is None]
+            noisy = target <= self.decimals  # more decimals than the numbers have can only have been asked for
+            plain = next((d for d in fitting if noisy and self.moved(d) <= NOISE), None)
+            raise self.refuse_too_fine(i, target, max(fitting, default=None) if plain is None else plain)
         mantissas = self.mantissa.tolist() if isinstance(self.mantissa, np.ndarray) else self.mantissa
         return np.array(
             [rescale(m, d, target, rounding) for m, d in zip(mantissas, self.places.tolist(), strict=True)], np.int64

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
+from cellward.errors import InputError
 from cellward.files import write_whole
 from cellward.table.labels import Labels
 
@@ -48,6 +49,8 @@ class Release:
 
     def save(self, path: str | Path) -> Path:
         """Write the long table as CSV, whole or not at all."""
+        if Path(path).suffix.lower() != ".csv":
+            raise InputError(f"{path}: a release is written as CSV; give a name that ends in .csv")
         columns = self.columns()
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")

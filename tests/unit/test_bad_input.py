@@ -159,8 +159,8 @@ BAD = {
     "a file that is not there": (csv(None), r"t\.csv: cannot be read \(No such file or directory\); check the name"),
     "a JJ that is not there": (jj(None), r"t\.jj: cannot be read \(No such file or directory\)"),
     "a Parquet that is not there": (csv(None, name="t.parquet"), r"t\.parquet: there is no such file"),
-    "a folder as CSV": (csv("folder"), r"t\.csv: cannot be read \(Is a directory\)"),
-    "a folder as JJ": (jj("folder"), r"t\.jj: cannot be read \(Is a directory\)"),
+    "a folder as CSV": (csv("folder"), r"t\.csv: is not a file"),
+    "a folder as JJ": (jj("folder"), r"t\.jj: is not a file"),
     "a folder as Parquet": (csv("folder", name="t.parquet"), r"t\.parquet: there is no such file"),
     # options
     "an unknown method": (csv(CSV, "--method", "blur"), r"--method blur is not known; use round"),

@@ -111,3 +111,42 @@ def test_infeasible_is_not_claimed_at_coefficients_beyond_tolerances():
     table = cw.Table.from_equations(values, [row], [sum(c * v for c, v in zip(row, values, strict=True))])
     with pytest.raises(cw.SolverError, match="its word is not enough"):
         cw.ControlledRounding([2, 5, 6, 2, 6]).protect(table)
+
+
+def test_a_total_under_a_name_we_were_not_told_is_noticed():
+    frame = {"r": ["a", "b", "c", "All"], "n": [1, 2, 4, 7]}
+    with pytest.raises(InputError, match="'All' of r is the sum of all the others everywhere"):
+        cw.Table.from_frame(frame, dims=["r"], value="n")
+    told = cw.Table.from_frame(frame, dims=["r"], value="n", total="All")
+    assert (told.cells, told.relations.equations) == (4, 1)
+
+
+def test_a_number_column_cannot_be_a_dimension_too():
+    with pytest.raises(InputError, match="cannot be a dimension and a number at once"):
+        cw.Table.from_frame({"a": ["x", "y"], "n": [1, 2]}, dims=["a", "n"], value="n")
+
+
+def test_levels_on_any_cell_are_a_request():
+    table = cw.Table.from_frame({"a": ["x", "y"], "n": [1, 2], "up": [1, 0]}, dims=["a"], value="n", upl="up")
+    with pytest.raises(InputError, match="1 cells ask for protection levels"):
+        cw.ControlledRounding(5).protect(table)
+
+
+def test_a_certificate_of_a_rounding_must_be_one():
+    from cellward.audit import verify
+
+    content = dict(cw.ControlledRounding(5).protect(cw.Table.from_array([[1, 2], [3, 4]])).certificate().content)
+    n = len(content["nominal"])
+    same = {
+        **content,
+        "published": content["nominal"],
+        "allowed": {"lo": content["nominal"], "hi": content["nominal"], "step": 0},
+        "objective": 0,
+    }
+    assert verify.check(same)  # all cells fixed: published as they are, and it says so
+    far = [v + 10 * (i in (0, 2, 6, 8)) for i, v in enumerate(content["published"])]
+    moved = sum(abs(v - a) for v, a in zip(far, content["nominal"], strict=True))
+    with pytest.raises(verify.Refused, match="is not 1 rounded to a neighbouring multiple of 5"):
+        verify.check(
+            {**content, "published": far, "allowed": {"lo": [0] * n, "hi": [100] * n, "step": 5}, "objective": moved}
+        )

@@ -455,7 +455,7 @@ def test_release_and_certificate_are_written_whole_or_not_at_all(tmp_path, monke
     break_replace(monkeypatch)
     for save in (p.release().save, p.certificate().save):
         with pytest.raises(cw.InputError, match="cannot be written"):
-            save(tmp_path / "file")
+            save(tmp_path / "file.csv")
     assert not list(tmp_path.iterdir())
 
 

@@ -21,7 +21,7 @@ from cellward.instance import Instance
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """The certificate's content (plain lists and whole numbers), ready to be checked or saved."""
 

@@ -5,8 +5,9 @@
 A certificate states a table's structure (equations M·a = b), its nominal values a, the values v to be published, and the
 set each of them was allowed to lie in (lo, lo + step, …, hi), all as whole numbers in units of 10^−decimals. Checked,
 without trusting whoever wrote it: the nominal values satisfy every equation, so do the published ones, every published
-value is allowed, and the objective Σ w·|v − a| is the one stated. What a solver claims (that no smaller objective exists)
-stands under "claims" and is not checked.
+value is allowed and, for a rounding, a neighbouring multiple of its base, and the objective Σ w·|v − a| is the one stated.
+Not checked: what a solver claims (that no smaller objective exists; it stands under "claims"), and that the table in the
+certificate is the one you mean.
 """
 
 from __future__ import annotations
@@ -124,6 +125,7 @@ def check(certificate: dict[str, Any]) -> str:
     _check_sums(equations, nominal, "nominal")
     _check_sums(equations, published, "published")
     _check_allowed(certificate["allowed"], published)
+    _check_method(certificate["method"], certificate["allowed"], nominal, published)
     objective = sum(w * abs(v - a) for w, v, a in zip(weight, published, nominal, strict=True))
     if objective != certificate["objective"]:
         raise Refused(f"the objective is {objective}, not {certificate['objective']} as stated")
@@ -185,6 +187,19 @@ def _check_allowed(value: Any, published: list[int]) -> None:
         if not least <= v <= most or (by < 1 and v != least) or (by > 0 and (v - least) % by):
             raise Refused(
                 f"the published value {v} of cell {i} is not allowed there: {least} to {most} in steps of {by}"
+            )
+
+
+def _check_method(method: Any, allowed: dict[str, Any], nominal: list[int], published: list[int]) -> None:
+    """What a method promises beyond its allowed set: a rounding keeps fixed cells and moves the others to a multiple less than one base away."""
+    if not isinstance(method, dict):
+        raise Refused("the method is not described")
+    if method.get("name") != "controlled rounding":
+        return
+    for i, (v, a, base) in enumerate(zip(published, nominal, _column(allowed, "step", len(nominal)), strict=True)):
+        if v != a if base < 1 else v % base or abs(v - a) >= base:
+            raise Refused(
+                f"the published value {v} of cell {i} is not {a} rounded to a neighbouring multiple of {base}"
             )
 
 

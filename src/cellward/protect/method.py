@@ -69,6 +69,10 @@ class Method(ABC):
         threads: int | None = None,
     ) -> Protection:
         """Protect a table: build the instance, solve it, check the answer exactly."""
+        if not isinstance(table, Table):
+            raise InputError(
+                f"a {type(table).__name__} cannot be protected; make a Table of it first, such as with Table.from_frame"
+            )
         instance = Instance.of(table, weights=weights)
         if reason := self.accepts(instance):
             raise InputError(reason)

@@ -35,16 +35,20 @@ def show(protection: Protection, console: Console) -> None:
 
 
 def _print_grids(pivot: _Pivot, before: list[str], after: list[str], console: Console) -> None:
-    one = pivot.grid("Original (confidential)", before, row_names=True)
-    two = pivot.grid("Protected", after, row_names=False)
-    if console.measure(one).maximum + console.measure(two).maximum < console.width:
+    one, two = pivot.grid(before, row_names=True), pivot.grid(after, row_names=False)
+    titles = Text(" Original (confidential) ", style="bold"), Text(" Protected ", style="bold")
+    if (
+        sum(max(console.measure(grid).maximum, len(title)) for grid, title in zip((one, two), titles, strict=True))
+        < console.width
+    ):
         both = Grid.grid()
+        for _ in titles:
+            both.add_column(no_wrap=True)
+        both.add_row(*titles)
         both.add_row(one, two)
         console.print(both)
     else:
-        console.print(one)
-        console.print()
-        console.print(pivot.grid("Protected", after, row_names=True))
+        console.print(titles[0], one, Text(), titles[1], pivot.grid(after, row_names=True), sep="\n")
     console.print()
 
 
@@ -66,8 +70,8 @@ class _Pivot:
         columns = _in_order(labels, 1) if len(labels.dims) == 2 else [-1]
         return None if len(rows) > _MOST_ROWS or len(columns) > _MOST_COLUMNS else _Pivot(labels, unsafe, rows, columns)
 
-    def grid(self, title: str, texts: list[str], *, row_names: bool) -> Grid:
-        grid = Grid(title=title, title_style="bold", header_style="bold", box=None, padding=(0, 0, 0, 1))
+    def grid(self, texts: list[str], *, row_names: bool) -> Grid:
+        grid = Grid(header_style="bold", box=None, padding=(0, 0, 0, 1))
         if row_names:
             grid.add_column(Text(self.labels.dims[0]))
         for column in self.columns:

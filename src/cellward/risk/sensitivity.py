@@ -87,9 +87,8 @@ class Sensitivity:
 
     @property
     def asked(self) -> Ints:
-        """The cells at risk that ask for a positive level."""
-        positive = (self.lpl > 0) | (self.upl > 0) | (self.spl > 0)
-        return np.flatnonzero((self.status == CellStatus.UNSAFE) & positive)
+        """The cells that ask for a positive level, whatever their status: a level is a request."""
+        return np.flatnonzero((self.lpl > 0) | (self.upl > 0) | (self.spl > 0))
 
     def without_levels(self) -> Sensitivity:
         """The same statuses, no levels asked."""

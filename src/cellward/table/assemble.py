@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND, Numbers, Where
+from cellward.exact import NO_BOUND, NOISE, Numbers, Where
 from cellward.risk.sensitivity import CellStatus, Sensitivity
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
 from cellward.table.table import Table, check_additive
 
 Ints = NDArray[np.int64]
-
-_NOISE = 1e-9
-"""An equation missed by less than this share of its terms is missed by float noise, not by a wrong value."""
 
 
 def assemble(
@@ -98,7 +95,7 @@ def _only_noise(relations: Relations, scaled: Ints) -> bool:
     """Whether some equations are missed, and all of those by float noise."""
     miss = np.abs(relations.residual(scaled)).astype(float)
     size = relations.sums(np.abs(relations.coefs * scaled[relations.indices])).astype(float)
-    return bool(miss.any()) and not np.any(miss > _NOISE * size)
+    return bool(miss.any()) and not np.any(miss > NOISE * size)
 
 
 def _proposal(numbers: Numbers, rhs: Numbers | None, relations: Relations, decimals: int) -> int | None:
@@ -111,7 +108,7 @@ def _proposal(numbers: Numbers, rhs: Numbers | None, relations: Relations, decim
         if numbers.too_fine(fewer) is None and (rhs is None or rhs.too_fine(fewer) is None):
             right = relations.rhs if rhs is None else rhs.scaled(fewer)
             if not np.any(_with_rhs(relations, right).residual(numbers.scaled(fewer))):
-                if numbers.moved(fewer) <= _NOISE:
+                if numbers.moved(fewer) <= NOISE:
                     return fewer
                 fitting.append(fewer)
     return max(fitting, default=None)

@@ -45,6 +45,11 @@ class LongSpec:
         if len(set(self.dims)) < len(self.dims):
             raise InputError("dims: a column is named twice; name each dimension once")
         check_decimals(self.decimals)
+        for column in (self.value, *self.attributes.values()):
+            if column in self.dims:
+                raise InputError(
+                    f"the column {column!r} cannot be a dimension and a number at once; dimensions are published as they are"
+                )
         if not isinstance(self.total, str) and (lost := set(self.total) - set(self.dims)):
             raise InputError(
                 f"total: {', '.join(map(str, lost))} is not among the dims {', '.join(self.dims)}; name a dimension column"
@@ -94,6 +99,13 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
 
     d = numbers.decimals if spec.decimals is None else spec.decimals
     described = cells
+    if totals != "given":
+        for k, axis in enumerate(axes):
+            told = (
+                axis.name in (spec.hierarchies or {}) or axis.total is None or axis.codes.index(axis.total) in axis.code
+            )
+            if not told:
+                _refuse_hidden_total(cells, numbers.scaled(d), k)
     if totals == "compute":
         cells, numbers = cells.without_totals(numbers)
     if spec.missing == "zero":
@@ -110,7 +122,7 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
     spread = {name: _spread(attribute, described, cells) for name, attribute in attributes.items()}
 
     def remedy(j: int) -> str:
-        fix = "correct the values, or recompute the totals with totals='compute' (--totals compute)"
+        fix = "correct the values, give the hierarchy if some codes are sums of others, or recompute with totals='compute' (--totals compute)"
         return f"{lost} not in the table: add the cell, or {fix}" if (lost := absent(j)) else fix
 
     return assemble(
@@ -209,6 +221,27 @@ def _axis(
     roots = hierarchy.roots if hierarchy is not None else codes
     top = own_total if own_total in roots else roots[0] if len(roots) == 1 and hierarchy is not None else None
     return Axis(name, codes, sums, np.array([at[t] for t in texts], np.int64), top)
+
+
+def _refuse_hidden_total(cells: CodedCells, scaled: Ints, k: int) -> None:
+    """Refuse a code that is the sum of all the others everywhere: a total under a name we were not told."""
+    axis = cells.axes[k]
+    if len(axis.codes) < 4:
+        return
+    rest = cells.code.copy()
+    rest[k] = 0
+    where = np.unique(cells.key(rest), return_inverse=True)[1]
+    sums = np.bincount(where, scaled.astype(float))
+    half = 2.0 * scaled == sums[where]
+    filled = np.bincount(cells.code[k], half & (sums[where] != 0), minlength=len(axis.codes))
+    wrong = np.bincount(cells.code[k], ~half, minlength=len(axis.codes))
+    hidden = np.flatnonzero((wrong == 0) & (filled == np.count_nonzero(sums)) & (filled > 0))
+    if len(hidden):
+        code = axis.codes[int(hidden[0])]
+        raise InputError(
+            f"the code {code!r} of {axis.name} is the sum of all the others everywhere; if it is the total, say so with total={code!r} "
+            f"(--total {code}), if not, give the hierarchy of {axis.name}"
+        )
 
 
 def _code(entry: Any, row: int, name: str, place: Place) -> str:

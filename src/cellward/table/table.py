@@ -84,8 +84,9 @@ class Table:
         """A long table: one row a cell, a column a dimension, a column of values; a pandas or polars frame, or a mapping of columns.
 
         ``hierarchies`` gives the sums between the codes of a dimension, one hierarchy or several; without one, all codes add up to ``total``.
-        ``totals``: ``"auto"`` computes the totals along a dimension when none of them is in the frame, ``"given"`` never does, ``"compute"`` always
-        does and ignores those in the frame. ``missing``: cells that are not in the frame are ``"absent"`` from the table, or ``"zero"``.
+        ``totals``: ``"auto"`` computes every total that is not in the frame, ``"given"`` computes none (and refuses a frame without a total through
+        which a relation runs), ``"compute"`` computes all and ignores those in the frame. ``missing``: other cells that are not in the frame are
+        ``"absent"`` from the table, or ``"zero"``.
         ``lower`` and ``upper`` are bounds for all cells or the names of columns of bounds.
         ``status`` names a column of letters (s safe, u unsafe, m secondary, z fixed), ``lpl``/``upl``/``spl`` columns of protection levels.
 

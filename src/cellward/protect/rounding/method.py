@@ -63,7 +63,8 @@ class ControlledRounding(Method):
             return self._protection(model, "infeasible", began, reason=reason, engine="divisibility and bounds")
         found = engines.solve(model, limits)
         if found.status == "infeasible":
-            reason = f"no table of neighbouring multiples keeps every sum ({found.engine}); choose another base or free fixed cells"
+            why = f"no table of neighbouring multiples keeps every sum ({found.engine})"
+            reason = f"{why}; choose another base, widen the cells' bounds or free fixed cells"
             return self._protection(model, "infeasible", began, reason=reason, engine=found.engine)
         if found.x is None or found.bound is None:
             reason = f"nothing was found within {limits.time_limit_s} s ({found.engine}); give more time"
