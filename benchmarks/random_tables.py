@@ -471,6 +471,8 @@ class _Sketch:
         hierarchies = {dim.name: self._hierarchy(dim) for dim in own if not flat or rng.random() < 0.5}
         if not plan.bounded and rng.random() < 0.3:  # the totals computed, and nothing asked of them
             keys = [key for key in keys if _inner(key, part)]
+            # Told, because a code that happens to be the sum of all the others would be taken for a total with another name.
+            hierarchies = {dim.name: self._hierarchy(dim) for dim in own}
         else:
             if rng.random() < 0.3:  # an empty inner cell may be left out
                 kept = [key for key in keys if values[key] or not _inner(key, part) or rng.random() < 0.5]

@@ -28,7 +28,7 @@ Bools = NDArray[np.bool_]
 FLOW_FROM = 4000
 """Free cells from which a network goes to the flow solver's process; below, HiGHS answers before that process would have started."""
 
-WIDEST = 10**8
+WIDEST = 10**9
 """Costs whose spread is wider than this cannot be told apart by HiGHS' tolerances: its word that a table is optimal is then not taken."""
 
 LARGEST_COEFFICIENT = 10**6
