@@ -7,14 +7,12 @@ import random
 import re
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import cellward as cw
-from cellward import cli
 
 JJ = """0
 4
@@ -42,20 +40,6 @@ RIGHT_HAND_SIDE = """0
 1
 7 2 : 0 (1) 1 (1)
 """
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line in this process; gives the exit code and what was printed."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["cellward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return SimpleNamespace(code=stopped.value.code, out=printed.out, err=printed.err)
-
-    return call
 
 
 def csv(text, *options, hrc=None, name="t.csv"):

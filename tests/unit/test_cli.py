@@ -30,20 +30,6 @@ KEYS = [
 FILES = {"release.csv", "protection.json", "certificate.json.gz"}
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line in this process; gives the exit code and what was printed."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["cellward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return SimpleNamespace(code=stopped.value.code, out=printed.out, err=printed.err)
-
-    return call
-
-
 def piped(*arguments):
     """Run it in a process of its own, its output going into pipes."""
     quiet = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS")}
