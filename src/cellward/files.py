@@ -16,11 +16,14 @@ def write_whole(path: Path, data: bytes, *, confidential: bool = False) -> Path:
     """
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be written ({why}); choose another folder") from error
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
         if not confidential:
             mask = os.umask(0)
             os.umask(mask)

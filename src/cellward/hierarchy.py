@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError
+from cellward.errors import InputError
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -275,7 +275,7 @@ class Hierarchy:
         >>> Hierarchy.from_hrc(["North", "@N1", "@N2", "South"]).sums
         (('Total', ('North', 'South')), ('North', ('N1', 'N2')))
         """
-        from .formats.hrc import parse_hrc, read_hrc
+        from cellward.formats.hrc import parse_hrc, read_hrc
 
         if isinstance(source, str | os.PathLike) or not isinstance(source, Iterable):
             return read_hrc(source, lead=lead, total=total)

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import InputError
-from ..hierarchy import Hierarchy
+from cellward.errors import InputError
+from cellward.files import write_whole
+from cellward.formats.text import decode_file
+from cellward.hierarchy import Hierarchy
 
 _MAX_BYTES = 1 << 26  # 64 MiB, some millions of codes; beyond it the file is something else
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # all but the tab; line ends are gone when it is used
@@ -38,7 +39,7 @@ def read_hrc(path: str | os.PathLike[str], *, lead: str = "@", total: str = "Tot
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of an .hrc file is given as {type(path).__name__}: give text or a Path")
-    return parse_hrc(_lines_of(path), lead=lead, total=total, name=str(path))
+    return parse_hrc(decode_file(path, most_bytes=_MAX_BYTES).split("\n"), lead=lead, total=total, name=str(path))
 
 
 def parse_hrc(lines: Iterable[str], *, lead: str = "@", total: str = "Total", name: str = "the hierarchy") -> Hierarchy:
@@ -115,7 +116,7 @@ def write_hrc(hierarchy: Hierarchy, path: str | os.PathLike[str], *, lead: str =
             )
     if lines[0].startswith("\ufeff"):
         raise InputError(f"{_shown(lines[0])} begins with a byte order mark, which reading drops: rename the code")
-    _replace(path, "\n".join([*lines, ""]))
+    write_whole(Path(path), _encoded(path, "\n".join([*lines, ""])))
 
 
 def _levels(hierarchy: Hierarchy) -> dict[str, int]:
@@ -147,50 +148,12 @@ def _check_names(lead: str, total: str) -> None:
         raise InputError(f"the total's name {total!r} is not a code: give some text, such as 'Total'")
 
 
-def _lines_of(path: str | os.PathLike[str]) -> list[str]:
+def _encoded(path: str | os.PathLike[str], text: str) -> bytes:
     try:
-        file = Path(path)
-        if file.exists() and not file.is_file():  # a pipe would wait for ever
-            raise InputError(f"{path}: a folder or device and not a file; name the .hrc file")
-        with file.open("rb") as handle:
-            data = handle.read(_MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the path") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{path!r}: cannot be read ({_reason(error)}); check the path and its permissions") from None
-    if len(data) > _MAX_BYTES:
-        raise InputError(f"{path}: larger than {_MAX_BYTES >> 20} MiB; check that it is an .hrc file, or split it")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    return text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _replace(path: str | os.PathLike[str], text: str) -> None:
-    """Put the text at the path in one step: a crash leaves the old file or the new one."""
-    try:
-        data = text.encode("utf-8")
+        return text.encode("utf-8")
     except UnicodeEncodeError as error:
         broken = _shown(text[error.start : error.end])
         raise InputError(f"{path}: {broken} in a code is not a character that UTF-8 holds; rename the code") from None
-    try:
-        file = Path(path)
-        beside = file.with_name(f".{secrets.token_hex(8)}.tmp")
-        try:
-            with beside.open("xb") as handle:
-                handle.write(data)
-                handle.flush()
-                os.fsync(handle.fileno())
-            beside.replace(file)
-        finally:
-            beside.unlink(missing_ok=True)
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{path!r}: cannot be written ({_reason(error)}); check folder and permissions") from None
-
-
-def _reason(error: Exception) -> str:
-    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def _shown(code: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,27 +12,37 @@ from cellward.errors import InputError
 MOST_BYTES = 4 << 30
 
 
-def read_text(path: Path) -> str:
+def decode_file(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> str:
     """The file's text: UTF-8 with or without a byte-order mark, otherwise Latin-1; every line end becomes a newline."""
     try:
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path}: is not a file; give the name of a file")
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path}: larger than {MOST_BYTES >> 30} GiB; split it or use Parquet")
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
+        file = Path(path)
+        if file.exists() and not file.is_file():  # a pipe would wait for ever
+            raise InputError(f"{path}: a folder or device and not a file; give the name of a file")
+        with file.open("rb") as handle:
+            data = handle.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path") from None
+    except (OSError, ValueError, TypeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read ({why}); check the name and the permissions") from error
+        raise InputError(f"{path!s}: cannot be read ({why}); check the path and its permissions") from None
+    if len(data) > most_bytes:
+        raise InputError(f"{path}: larger than {most_bytes >> 20:,} MiB; check that it is the right file, or split it")
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
-        raise InputError(f"{path}: the file is empty; give a file with a table in it")
-    if b"\0" in data[:4096]:
-        raise InputError(f"{path}: not a text file (it holds NUL bytes); give text in UTF-8")
     try:
         text = data.decode()
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     return text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(path: Path) -> str:
+    """Like :func:`decode_file`, for files that must hold a table: not empty, not binary."""
+    text = decode_file(path)
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty; give a file with a table in it")
+    if "\0" in text[:4096]:
+        raise InputError(f"{path}: not a text file (it holds NUL bytes); give text in UTF-8")
+    return text
 
 
 @contextmanager
