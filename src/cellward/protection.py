@@ -6,7 +6,7 @@ Confidential: it holds the instance. The public side is made by :meth:`Protectio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,7 +49,6 @@ class Protection:
     engine: str = ""
     seconds: float = 0.0
     limit_reached: bool = False
-    evidence: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         freeze(self.scaled)

@@ -54,16 +54,15 @@ def solve(model: RoundingModel, limits: Limits) -> Found:
         return Found("optimal", "nothing to decide", np.zeros(len(model.free), bool), 0)
     clock = Clock(limits)
     network = model.instance.relations.network if model.one_step else None
-    if network is not None and (int(model.free.sum()) >= FLOW_FROM or _spread(model) > WIDEST):
+    if network is not None and (int(model.free.sum()) >= FLOW_FROM or not _tellable(model.cost[model.free])):
         return _flow(model, network, clock)
     kept = _independent(model) if network is None else network.equations
     return _relaxation(model, kept, limits, clock)
 
 
-def _spread(model: RoundingModel) -> int:
-    """The largest cost in units of the smallest step between two costs."""
-    cost = model.cost[model.free]
-    return int(np.abs(cost).max(initial=0)) // _unit(cost)
+def _tellable(cost: Ints) -> bool:
+    """Whether HiGHS' tolerances can tell costs apart: the largest of them, in units of their common divisor, is not too large."""
+    return int(np.abs(cost).max(initial=0)) // _unit(cost) <= WIDEST
 
 
 def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
@@ -115,42 +114,50 @@ def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Cl
         return Found("unknown", "HiGHS LP")
     broken = np.abs(outcome.x - np.rint(outcome.x)) > _WHOLE
     if not broken.any():
-        value = int(model.cost[x & model.free].sum())
-        bound = value if _spread(model) <= WIDEST else min(value, int(np.minimum(model.cost[free], 0).sum()))
+        value, bound = _value_and_bound(model, free, x)
         return Found("optimal" if bound == value else "feasible", "HiGHS LP", x, bound)
-    block = model.instance.relations.blocks(model.free)
-    bound, proven = 0, True
-    for label in np.unique(block[free[broken]]).tolist():
-        part = free[block[free] == label]
-        found = _branch(model, equations, part, limits, clock)
+    block = model.instance.relations.blocks(model.free)[free]
+    split = np.unique(block[broken])
+    costs = leaf_costs(model)
+    value, bound = _value_and_bound(model, free[~np.isin(block, split)], x)
+    for label in split.tolist():
+        part = free[block == label]
+        found = _branch(model, equations, part, costs, limits, clock)
         if found.x is None or found.bound is None:
             return found
         x[part] = found.x
+        value += int(model.cost[part[found.x]].sum())
         bound += found.bound
-        proven &= found.status == "optimal"
-    whole = free[~np.isin(block[free], np.unique(block[free[broken]]))]
-    bound += int(model.cost[whole[x[whole]]].sum())
-    return Found("optimal" if proven else "feasible", "HiGHS MIP", x, bound)
+    return Found("optimal" if bound == value else "feasible", "HiGHS MIP", x, bound)
 
 
-def _branch(model: RoundingModel, equations: Ints, part: Ints, limits: Limits, clock: Clock) -> Found:
+def _value_and_bound(model: RoundingModel, part: Ints, x: Bools) -> tuple[int, int]:
+    """The cost of a whole vertex on a union of blocks, and what it proves: itself, or only the cheapest choices where costs cannot be told apart."""
+    value = int(model.cost[part[x[part]]].sum())
+    return value, value if _tellable(model.cost[model.free]) else _least(model, part)
+
+
+def _least(model: RoundingModel, part: Ints) -> int:
+    """The cost of the cheapest choice cell by cell: no table costs less."""
+    return int(np.minimum(model.cost[part], 0).sum())
+
+
+def _branch(model: RoundingModel, equations: Ints, part: Ints, costs: Ints, limits: Limits, clock: Clock) -> Found:
     """Branch and bound on one block; its objective moves in whole units, so a gap below one is no gap."""
-    cost = leaf_costs(model)
-    linear, unit = _linear(model, equations, part, cost)
+    linear, unit = _linear(model, equations, part, costs)
     outcome = solve_mip(
         linear, time_limit_s=clock.left, threads=limits.threads, seed=limits.seed, absolute_gap=1 - 1e-3
     )
     if outcome.x is None:
         return _none(outcome, linear, "HiGHS MIP")
     x = outcome.x > 0.5
-    value = int(model.cost[part[x]].sum())
-    least = int(np.minimum(model.cost[part], 0).sum())
-    if outcome.status == "optimal" and _spread(model) <= WIDEST:
-        return Found("optimal", "HiGHS MIP", x, value)
-    if not math.isfinite(outcome.bound) or _spread(model) > WIDEST:
+    value, least = int(model.cost[part[x]].sum()), _least(model, part)
+    if not _tellable(model.cost[model.free]) or not math.isfinite(outcome.bound):
         return Found("feasible", "HiGHS MIP", x, least)
+    if outcome.status == "optimal":
+        return Found("optimal", "HiGHS MIP", x, value)
     units = math.ceil(outcome.bound - 1e-6 * max(1.0, abs(outcome.bound)))
-    bound = min(value, max(least, value - int(cost[part[x]].sum()) + unit * units))
+    bound = min(value, max(least, value - int(costs[part[x]].sum()) + unit * units))
     return Found("feasible", "HiGHS MIP", x, bound)
 
 
@@ -176,13 +183,13 @@ def leaf_costs(model: RoundingModel) -> Ints:
     form = model.instance.relations.leaf_form
     if not model.one_step or int(r.min()) != int(r.max()) or form.condition.shape[0]:
         return model.cost
-    weight = model.instance.weight
-    if float(np.abs(model.cost).max()) * model.instance.cells * float(weight.max()) > 2**52:
+    full = np.where(model.free, model.cost, model.instance.weight * r[0])
+    if float((np.abs(form.matrix).T @ np.abs(full).astype(float)).max(initial=0.0)) >= 2**62:
         return model.cost
-    full = np.where(model.free, model.cost, weight * r[0])
     out = np.zeros(model.instance.cells, np.int64)
     out[form.leaves] = form.matrix.T @ full
-    return out if _unit(out[model.free]) > _unit(model.cost[model.free]) else model.cost
+    better = _unit(out[model.free]) > _unit(model.cost[model.free]) and _tellable(out[model.free])
+    return out if better else model.cost
 
 
 def _unit(cost: Ints) -> int:
