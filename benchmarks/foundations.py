@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ import census
 import random_tables
 from enumeration import every_rounding
 from peer_tauargus import round_with_tauargus
-from results import table, write_section
+from results import Report, table, write_section
 from test_paper_000 import FIGURE_1, FIGURE_2C, figure_5
 
 import cellward as cw
@@ -37,23 +36,6 @@ from cellward.solve.worker import warm_up
 from cellward.table.relations import Relations
 
 ROUNDING = cw.ControlledRounding(base=5)
-
-
-@dataclass
-class Report:
-    """Sections of text, and what fell short."""
-
-    sections: list[str] = field(default_factory=list)
-    short: list[str] = field(default_factory=list)
-
-    def add(self, text: str) -> None:
-        print(text, "\n", flush=True)
-        self.sections.append(text)
-
-    def require(self, holds: object, what: str) -> None:
-        if not holds:
-            print(f"FALLS SHORT: {what}", flush=True)
-            self.short.append(what)
 
 
 def figures(report: Report) -> None:
@@ -267,14 +249,13 @@ def main() -> int:
         peers(report, [(s, seed) for s in ((8, 8, 8), (30, 30), (4, 4, 4, 4), (12, 12, 12)) for seed in (1, 2, 3)], 600)
         brute_force(report, 20_000, 5_000)
     structures(report, quick=options.quick)
-    verdict = "**Everything holds.**" if not report.short else "**Falls short:** " + "; ".join(report.short)
     if not options.quick:
         write_section(
             "foundations.py",
             "Foundations: table model and zero-restricted rounding",
-            "\n\n".join([verdict, *report.sections]),
+            "\n\n".join([report.verdict, *report.sections]),
         )
-    print(verdict)
+    print(report.verdict)
     return 1 if report.short else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,3 +34,24 @@ def table(head: list[str], rows: list[list[object]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     lines += ["| " + " | ".join(str(entry) for entry in row) + " |" for row in rows]
     return "\n".join(lines)
+
+
+@dataclass
+class Report:
+    """Sections of text, and what fell short."""
+
+    sections: list[str] = field(default_factory=list)
+    short: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        print(text, "\n", flush=True)
+        self.sections.append(text)
+
+    def require(self, holds: object, what: str) -> None:
+        if not holds:
+            print(f"FALLS SHORT: {what}", flush=True)
+            self.short.append(what)
+
+    @property
+    def verdict(self) -> str:
+        return "**Everything holds.**" if not self.short else "**Falls short:** " + "; ".join(self.short)

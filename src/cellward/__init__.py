@@ -1,27 +1,34 @@
 """cellward protects statistical tables: least change, sums kept, and a proof. The public names, nothing else."""
 
-from cellward.audit.verify import verify
+from cellward.audit.audit import Audit, audit
+from cellward.audit.certificate import verify
+from cellward.audit.knowledge import Knowledge
 from cellward.errors import CellwardError, InputError, SolverError, VerificationError
 from cellward.formats.registry import read, write
 from cellward.hierarchy import Hierarchy
 from cellward.protect.rounding import ControlledRounding
 from cellward.protection import Protection
 from cellward.release import Release
+from cellward.risk.attacker import Attacker
 from cellward.table.link import link
 from cellward.table.table import Table
 from cellward.version import __version__
 
 __all__ = [
+    "Attacker",
+    "Audit",
     "CellwardError",
     "ControlledRounding",
     "Hierarchy",
     "InputError",
+    "Knowledge",
     "Protection",
     "Release",
     "SolverError",
     "Table",
     "VerificationError",
     "__version__",
+    "audit",
     "link",
     "read",
     "verify",

@@ -23,7 +23,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Protect statistical tables: find a table that gives nobody away, still adds up, and comes with a proof.",
-    epilog="Exit codes: 0 done and verified; 1 infeasible, or a certificate that does not hold; 2 bad input; 3 a solver failed, nothing released.",
+    epilog="Exit codes: 0 done and verified; 1 infeasible, a cell under-protected, or a certificate that does not hold; 2 bad input; "
+    "3 a solver failed, nothing released.",
 )
 
 DONE, INFEASIBLE, BAD_INPUT, FAILED = 0, 1, 2, 3
@@ -113,9 +114,18 @@ def protect(
     ],
     method: Annotated[str, typer.Option(help="round: controlled rounding.")] = "round",
     base: Annotated[str, typer.Option(help="Rounding base, in the table's units.")] = "5",
+    knowledge: Annotated[
+        str, typer.Option(help="What attackers read out of a rounded value: strict (the safe one) or paper.")
+    ] = "strict",
     ignore_levels: Annotated[
-        bool, typer.Option("--ignore-levels", help="Round although the table asks for protection levels.")
+        bool, typer.Option("--ignore-levels", help="Round without a look at the table's protection levels.")
     ] = False,
+    attackers: Annotated[
+        Path | None, typer.Option(help="CSV of what attackers know: attacker, the dimensions (or cell), lower, upper.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Secret of 64 hexadecimal digits that salts the proof; random unless given.")
+    ] = None,
     weights: Annotated[
         str | None,
         typer.Option(help="'table' to weight deviations by the table's own weights; otherwise each counts 1."),
@@ -133,16 +143,21 @@ def protect(
     reading: dict[str, Any],
 ) -> None:
     """Protect a table and write its release with a certificate."""
+    from cellward.formats.attackers import read_attackers
     from cellward.outputs import summary, write_outputs
     from cellward.protect.rounding import ControlledRounding
 
     if method != "round":
         raise InputError(f"--method {method} is not known; use round")
-    rounding = ControlledRounding(base, ignore_levels=ignore_levels)
+    rounding = ControlledRounding(base, knowledge=knowledge, ignore_levels=ignore_levels)
+    secret = _key(key)
     with _progress(f"reading {source.name}"):
         table = _read(source, reading)
     with _progress(f"rounding {table.cells:,} cells"), _ending_on_interrupt():
-        result = rounding.protect(table, weights=weights, time_limit_s=time_limit, seed=seed, threads=threads)
+        known = None if attackers is None else read_attackers(attackers, table)
+        result = rounding.protect(
+            table, weights=weights, attackers=known, time_limit_s=time_limit, seed=seed, threads=threads, key=secret
+        )
     files: list[Path] = []
     if result.scaled is not None:
         with _progress("verifying and writing"):
@@ -157,7 +172,7 @@ def protect(
     if not files:
         if (out / "release.csv").exists():
             typer.echo(f"cellward: {out / 'release.csv'} is of an earlier run, not of this one", err=True)
-        raise typer.Exit(INFEASIBLE if result.status == "infeasible" else FAILED)
+        raise typer.Exit(FAILED if result.limit_reached else INFEASIBLE)
 
 
 @app.command()
@@ -188,13 +203,111 @@ def convert(
 
 
 @app.command()
+@reads_a_table
+def audit(
+    source: Annotated[Path, typer.Argument(metavar="INPUT", help="The table that was protected, as for protect.")],
+    release: Annotated[Path, typer.Option(help="Folder that protect wrote, or a CSV of labels and published values.")],
+    base: Annotated[str | None, typer.Option(help="Rounding base, where no release.json says it.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Bases a value may have moved by; 1 unless release.json says more.")
+    ] = None,
+    knowledge: Annotated[str | None, typer.Option(help="strict or paper; as released unless given.")] = None,
+    attackers: Annotated[
+        Path | None, typer.Option(help="CSV of what attackers know: attacker, the dimensions (or cell), lower, upper.")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Attackers know that values have no finer decimals.")] = False,
+    cells: Annotated[str, typer.Option(help="all or sensitive.")] = "all",
+    only_levels: Annotated[
+        bool, typer.Option("--only-levels", help="Follow each interval only as far as the levels ask; faster.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="CSV file for the intervals (confidential).")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds; cells not settled by then are called open.")
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Problems solved side by side.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Work out what attackers can learn from a release, and whether it is protected."""
+    from cellward.audit.audit import audit as run
+    from cellward.formats.attackers import read_attackers
+    from cellward.published import read_release
+    from cellward.report.audit import audit_csv, audit_lines, audit_summary
+    from cellward.risk.attacker import Attacker
+
+    with _progress(f"reading {source.name}"):
+        table = _read(source, reading)
+        published = read_release(release, table, base=base, steps=steps, knowledge=knowledge)
+        known = [Attacker.external(whole=whole)] if attackers is None else read_attackers(attackers, table, whole=whole)
+    with _bar("auditing") as tell:
+        found = run(
+            published, table=table, attackers=known, cells=cells, only_levels=only_levels, time_limit_s=time_limit,
+            threads=threads, progress=tell,
+        )  # fmt: skip
+    if out is not None:
+        audit_csv(found, out)
+    if as_json:
+        typer.echo(json.dumps(audit_summary(found)))
+    else:
+        for line in [repr(table), *audit_lines(found), *([f"  {out}  (confidential)"] if out else [])]:
+            typer.echo(line)
+    if found.protected is False:
+        raise typer.Exit(INFEASIBLE)
+
+
+@app.command()
+@reads_a_table
 def verify(
-    certificates: Annotated[list[Path], typer.Argument(metavar="CERTIFICATE...", help="certificate.json.gz files.")],
+    certificates: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CERTIFICATE...",
+            help="certificate.json.gz files; or one of them with its release.csv and release.json.",
+        ),
+    ],
+    table: Annotated[
+        Path | None, typer.Option(help="The table that should have been certified, read as for protect.")
+    ] = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Check certificates exactly, independently of what wrote them."""
     from cellward.audit.verify import main as check
 
+    if table is not None:
+        from cellward.audit.certificate import verify as verify_against
+
+        original = _read(table, reading)
+        for path in certificates:
+            if path.name.endswith(".gz") and not (verdict := verify_against(path, table=original)):
+                typer.echo(f"{path}: DOES NOT HOLD: {verdict.reason}")
+                raise typer.Exit(INFEASIBLE)
     raise typer.Exit(check([str(path) for path in certificates]))
+
+
+def _key(text: str | None) -> bytes | None:
+    """The key from its hexadecimal digits."""
+    if text is None:
+        return None
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise InputError("--key: give 64 hexadecimal digits, or leave it out") from None
+
+
+@contextlib.contextmanager
+def _bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 @contextlib.contextmanager
@@ -246,17 +359,42 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         repr(table),
         f"{result.status}: {what} {loss.sum_abs:g} ({proven}), largest {loss.max_abs:g}, {loss.changed:,} cells changed",
         f"verified: every equation holds exactly, every value is allowed ({result.seconds:.2f} s, {result.engine})",
+        _proven(result),
+        _shown(result),
     ]
     if unchanged:
         lines.append(
             f"note: {unchanged:,} of {len(unsafe):,} unsafe cells are multiples of their base and are published as they are"
         )
     for path, who in zip(
-        files, ("confidential: the proof", "confidential: the result in numbers", "public"), strict=True
+        files, ("confidential: the proof", "confidential: the result in numbers", "public", "public"), strict=True
     ):
         lines.append(f"  {path}  ({who})")
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _proven(result: "Protection") -> str:
+    """What of the optimum is proven in exact arithmetic."""
+    if result.certified_bound is None:
+        return "certified: no bound on the sum of changes was proven"
+    if result.certified_bound == result.objective:
+        return "certified: no smaller sum of changes exists, proven in exact arithmetic"
+    claim = "; that it is least is the solver's word" if result.status == "optimal" else ""
+    return f"certified: no sum of changes below {result.certified_bound:g} exists, proven in exact arithmetic{claim}"
+
+
+def _shown(result: "Protection") -> str:
+    """What of the protection is shown."""
+    if result.protected is None:
+        return "protection: no levels asked"
+    if result.ignore_levels:
+        return "protection: NOT LOOKED AT, the levels were ignored (--ignore-levels)"
+    evidence, count = result.evidence, len(result.instance.attackers)
+    return (
+        f"protected: {evidence.requirements:,} requirements against {count:,} attacker{'s' * (count > 1)} shown by "
+        f"{len(evidence.shown):,} witness tables"
+    )
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Instance: exact integers, bounds, levels; the only thing a method sees.
+"""Instance: exact integers, bounds, levels, attackers; the only thing a method sees.
 
 Legend: a true values, M·a = b in ``relations``, lower ≤ a ≤ upper the public bounds, w the weights of the objective
 Σ w·|v − a|; everything an integer in units of 10^−decimals (weights: 10^−weight_decimals).
@@ -6,7 +6,7 @@ Legend: a true values, M·a = b in ``relations``, lower ≤ a ≤ upper the publ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.exact import Numbers, freeze
+from cellward.risk.attacker import Attacker, check_attackers
 from cellward.risk.sensitivity import Sensitivity
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
@@ -36,10 +37,11 @@ class Instance:
     weight_decimals: int
     sensitivity: Sensitivity
     labels: Labels
+    attackers: tuple[Attacker, ...] = (Attacker.external(),)
 
     @staticmethod
-    def of(table: Table, *, weights: Weights = None) -> Instance:
-        """The instance of a table; ``weights``: None for 1 each, ``"table"`` for the table's own, or one a cell."""
+    def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:
+        """The instance of a table; ``weights``: None for 1 each, ``"table"`` for the table's own, or one a cell; no attackers: the external one."""
         if weights is None:
             weight, weight_decimals = np.ones(table.cells, np.int64), 0
         elif isinstance(weights, str):
@@ -67,10 +69,12 @@ class Instance:
             weight_decimals=weight_decimals,
             sensitivity=table.sensitivity,
             labels=table.labels,
+            attackers=(Attacker.external(),) if attackers is None else tuple(attackers),
         )
 
     def __post_init__(self) -> None:
         freeze(self.a, self.lower, self.upper, self.weight)
+        check_attackers(self.attackers, self.a, self.labels, self.decimals)
 
     @property
     def cells(self) -> int:
@@ -92,4 +96,5 @@ class Instance:
             weight=self.weight[order],
             sensitivity=Sensitivity(s.status[order], s.lpl[order], s.upl[order], s.spl[order]),
             labels=self.labels.permuted(order),
+            attackers=tuple(attacker.permuted(order) for attacker in self.attackers),
         )

@@ -1,4 +1,4 @@
-"""The output folder of a protection: release.csv for the public, protection.json and certificate.json.gz for the house."""
+"""The output folder of a protection: release.csv and release.json for the public, protection.json and certificate.json.gz for the house."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
         "sensitive": len(protection.instance.sensitivity.unsafe),
         "sum_abs": loss.sum_abs if loss else None,
         "max_abs": loss.max_abs if loss else None,
-        "protected": None,  # no method guarantees levels yet, so none are asked of it
+        "protected": protection.protected,
         "verified": verified,
     }
 
@@ -41,6 +41,10 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
         "method": dict(protection.method),
         "engine": protection.engine,
         "limit_reached": protection.limit_reached,
+        "certified_bound": protection.certified_bound,
+        "attackers": [attacker.name for attacker in protection.instance.attackers],
+        "witnesses": 0 if protection.ignore_levels else len(protection.evidence.shown),
+        "key": protection.key.hex(),
     }
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     if folder.exists() and not folder.is_dir():
@@ -52,10 +56,11 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from error
     try:
-        names = ("certificate.json.gz", "protection.json", "release.csv")
+        names = ("certificate.json.gz", "protection.json", "release.json", "release.csv")
         protection.certificate().save(target / names[0])
         write_whole(target / names[1], text.encode(), confidential=True)
-        release.save(target / names[2])
+        release.save_statement(target / names[2])
+        release.save(target / names[3])
         if fresh:
             mask = os.umask(0)
             os.umask(mask)

@@ -5,8 +5,10 @@ Confidential: it holds the instance. The public side is made by :meth:`Protectio
 
 from __future__ import annotations
 
+import hmac
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,17 +18,32 @@ from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.allowed import AllowedSet
-from cellward.errors import VerificationError
+from cellward.audit.knowledge import Knowledge
+from cellward.errors import InputError, VerificationError
 from cellward.exact import freeze
 from cellward.instance import Instance
 from cellward.loss import Loss
 from cellward.release import Release
 
 if TYPE_CHECKING:
+    from cellward.audit.audit import Audit
+    from cellward.audit.bound import BoundProof
     from cellward.audit.certificate import Certificate
+    from cellward.audit.evidence import Evidence
 
 Ints = NDArray[np.int64]
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
+KEY_BYTES = 32
+LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
+"""A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
+
+
+def check_key(key: object) -> None:
+    """Refuse a key that is not 32 bytes."""
+    if not isinstance(key, bytes) or len(key) != KEY_BYTES:
+        raise InputError(
+            f"key: give {KEY_BYTES} secret bytes, such as secrets.token_bytes({KEY_BYTES}), or none at all"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -36,7 +53,8 @@ class Protection:
     ``status``: ``optimal``; ``feasible`` (a limit was reached, the gap says how far the optimum may be); ``infeasible``
     (no such table exists; ``reason`` says why); ``failed`` (a limit was reached with nothing found). ``scaled`` holds the
     published integers, or None. ``method`` is what the public may know of the method: its name and parameters.
-    ``bound_scaled`` is the solver's word on the least objective possible.
+    ``bound_scaled`` is the solver's word on the least objective possible, ``multipliers`` (one an equation) its hint at a proof. ``knowledge`` is
+    what the values tell the public. ``ignore_levels``: nothing is shown of the protection levels. ``key`` (32 bytes, secret) salts the certificate.
     """
 
     instance: Instance
@@ -49,9 +67,14 @@ class Protection:
     engine: str = ""
     seconds: float = 0.0
     limit_reached: bool = False
+    knowledge: Knowledge
+    ignore_levels: bool = False
+    multipliers: NDArray[np.float64] | None = field(default=None, repr=False)
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES), repr=False)
 
     def __post_init__(self) -> None:
         freeze(self.scaled)
+        check_key(self.key)
         if self.status == "optimal" and self.bound_scaled is not None and self.bound_scaled != self.objective_scaled:
             raise VerificationError("a result called optimal must meet its bound; nothing is released")
         if (self.scaled is None) != (self.status in ("infeasible", "failed")):
@@ -118,35 +141,106 @@ class Protection:
 
     # ---- proof and release -----------------------------------------------------------------------------------------------------------------
 
+    def with_key(self, key: bytes) -> Protection:
+        """The same result with another key; what was shown of it stays."""
+        out = replace(self, key=key)
+        out.__dict__.update(
+            {name: self.__dict__[name] for name in ("evidence", "protected", "proof") if name in self.__dict__}
+        )
+        return out
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Witness tables for the levels, or the requirements that fail."""
+        from cellward.audit.evidence import show_levels
+
+        if self.scaled is None:
+            raise VerificationError(f"a result called {self.status} has nothing to show; {self.reason}")
+        return show_levels(self.instance, self.scaled, self.knowledge)
+
+    @cached_property
+    def protected(self) -> bool | None:
+        """Whether every level is shown to be met against every attacker; None where none is asked, or nothing is published."""
+        asked = any(len(attacker.asked(self.instance.sensitivity.levels)) for attacker in self.instance.attackers)
+        if not asked or self.scaled is None:
+            return None
+        return not self.ignore_levels and self.evidence.protected
+
+    @cached_property
+    def proof(self) -> BoundProof:
+        """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
+        from cellward.audit.bound import prove_bound
+
+        # What is not called optimal cannot be proven so: the root's bound is then all there is to get.
+        nodes = 1 if self.status == "feasible" else max(LEAST_NODES, min(MOST_NODES, SEARCHED // max(self.instance.cells, 1)))
+        return prove_bound(
+            self.instance, self.allowed, v=self.scaled, multipliers=self.multipliers, most_nodes=nodes
+        )
+
+    @property
+    def certified_bound(self) -> int | float | None:
+        """The least objective possible as far as it is proven, in the user's units; None where nothing is."""
+        value = self.proof.value
+        return exact.unit(value, self._places) if isinstance(value, Fraction) else None
+
     @cached_property
     def _certificate(self) -> Certificate:
         from cellward.audit.certificate import Certificate
 
-        if self.scaled is None:
-            raise VerificationError(f"a result called {self.status} has nothing to certify; {self.reason}")
-        bound = None if self.bound_scaled is None else str(self.bound_scaled)
-        claims = {"status": self.status, "bound": bound, "engine": self.engine}
-        return Certificate.of(self.instance, self.scaled, self.allowed, self.method, self.objective_scaled, claims)
+        if self.status == "failed":
+            raise VerificationError(f"a result called failed has nothing to certify; {self.reason}")
+        return Certificate.of(
+            self.instance,
+            self.scaled,
+            allowed=self.allowed,
+            method=self.method,
+            knowledge=self.knowledge,
+            evidence=None if self.ignore_levels or self.scaled is None else self.evidence,
+            bound=self.proof.content,
+            objective=None if self.scaled is None else self.objective_scaled,
+            status=self.status,
+            engine=self.engine,
+            salt=hmac.new(self.key, b"cellward certificate", "sha256").hexdigest(),
+        )
 
     def certificate(self) -> Certificate:
         """The certificate of this result (confidential)."""
         return self._certificate
 
+    def audit(self, **options: Any) -> Audit:
+        """What each attacker can work out from the values; options as in :func:`cellward.audit`."""
+        from cellward.audit.audit import audit
+
+        return audit(self, **options)
+
     def release(self) -> Release:
-        """The public side; refuses unless the certificate passes the independent check."""
+        """The public side; refuses unless every level asked is shown and the certificate passes the independent check."""
         if self.scaled is None:
             raise VerificationError(f"nothing can be released: the result is {self.status}; {self.reason}")
+        if self.protected is False and not self.ignore_levels:
+            raise VerificationError(f"not protected: {self.evidence.missing[0]}; nothing is released")
         certificate = self.certificate()
         verdict = certificate.check()
         if not verdict:
             raise VerificationError(f"the certificate does not hold: {verdict.reason}; nothing is released")
-        checked = np.array(certificate.content["published"], np.int64)
-        return Release(self.instance.labels, checked, self.instance.decimals, dict(self.method))
+        return Release(
+            labels=self.instance.labels,
+            scaled=np.array(certificate.content["published"], np.int64),
+            decimals=self.instance.decimals,
+            method=dict(self.method),
+            relations=self.instance.relations,
+            lower=self.instance.lower,
+            upper=self.instance.upper,
+            knowledge=self.knowledge,
+            digest=certificate.digest,
+        )
 
     def __repr__(self) -> str:
         parts = [str(self.method.get("name", "")), self.status]
         if self.scaled is not None:
             parts.append(f"objective {self.objective}")
+            if self.ignore_levels:
+                parts.append("levels ignored")
             if self.status == "feasible" and self.gap is not None:
                 parts.append(f"gap {100 * self.gap:.3g} %")
         elif self.reason:

@@ -4,15 +4,20 @@ import gc
 import pickle
 import types
 
+import exact_lp
+import integer_points
 import numpy as np
 import pytest
 from bank import BANK
 
+from cellward.audit.region import Region
 from cellward.errors import InputError, VerificationError
+from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.protect.method import Limits
 from cellward.protection import Protection
 from cellward.release import Release
+from cellward.risk.attacker import Attacker
 from cellward.risk.sensitivity import CellStatus, Sensitivity
 from cellward.table.relations import Relations
 from cellward.table.table import Table
@@ -94,7 +99,7 @@ class MethodContract:
             assert result.objective_scaled == sum(w * abs(v - a) for w, v, a in terms)
 
     def test_it_is_deterministic(self, table, result, tmp_path):
-        again = self.method.protect(table)
+        result, again = result.with_key(bytes(32)), self.method.protect(table, key=bytes(32))
         assert again.status == result.status
         if result.scaled is not None:
             first, second = (
@@ -153,12 +158,31 @@ class MethodContract:
             assert "level" in reason
             with pytest.raises(InputError):
                 self.method.protect(asking)
-        else:
-            self.check_levels(self.method.protect(asking))
+            return
+        insider = Attacker.knowing(asking, "insider", exactly=[asking.cells - 1])
+        result = self.method.protect(asking, attackers=[Attacker.external(), insider])
+        if result.scaled is None:
+            assert result.status in ("infeasible", "failed")
+            assert result.reason
+            return
+        assert result.protected
+        assert result.release()
+        self.check_levels(result)
 
     def check_levels(self, result):
-        """A method that accepts levels overrides this with an independent check that they are met."""
-        raise NotImplementedError
+        """Every level against every attacker, by exact oracles that share nothing with the package."""
+        instance, levels = result.instance, result.instance.sensitivity.levels
+        for attacker in instance.attackers:
+            region = Region.of(instance.relations, instance.lower, instance.upper, result.knowledge, attacker, instance.a)
+            rows = [instance.relations.equation(j) for j in range(instance.relations.equations)]
+            lo = [None if x == -NO_BOUND else x for x in region.lo.tolist()]
+            hi = [None if x == NO_BOUND else x for x in region.hi.tolist()]
+            cells = [i for i in levels.cell.tolist() if i not in attacker.known.tolist()]
+            oracle = integer_points if region.whole else exact_lp
+            for i, (low, high) in zip(cells, oracle.intervals(rows, lo, hi, cells), strict=True):
+                a = int(instance.a[i])
+                assert low is None or low <= a - instance.sensitivity.lpl[i]
+                assert high is None or high >= a + instance.sensitivity.upl[i]
 
     def test_a_tampered_result_cannot_be_made(self, result):
         if result.scaled is None or not result.instance.relations.equations:

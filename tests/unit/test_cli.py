@@ -27,7 +27,7 @@ LONG = ["--dims", "region,sector", "--value", "firms", "--hierarchy", f"region={
 KEYS = [
     "status", "objective", "bound", "gap", "seconds", "cells", "equations", "sensitive", "sum_abs", "max_abs", "protected", "verified",
 ]  # fmt: skip
-FILES = {"release.csv", "protection.json", "certificate.json.gz"}
+FILES = {"release.csv", "release.json", "protection.json", "certificate.json.gz"}
 
 
 def piped(*arguments):
@@ -134,8 +134,8 @@ def test_decimals_stay_decimals(tmp_path, run):
 def test_no_true_value_or_time_is_in_the_release(tmp_path, run):
     first, second = tmp_path / "one", tmp_path / "two"
     for out in (first, second):
-        assert run("protect", FIRMS, *LONG, "--out", out).code == 0
-    for name in ("release.csv", "certificate.json.gz"):
+        assert run("protect", FIRMS, *LONG, "--out", out, "--key", "5a" * 32).code == 0
+    for name in ("release.csv", "release.json", "certificate.json.gz"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
     assert len(rows(first / "release.csv")[0]) == 3
 
@@ -169,14 +169,21 @@ def test_folders_above_are_made(tmp_path, run):
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out"]
 
 
-def test_levels_are_refused_unless_ignored(tmp_path, run):
+def test_levels_are_met_or_nothing_is_written_unless_they_are_ignored(tmp_path, run):
     source = tmp_path / "t.jj"
     cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[2]), source)
+    met = run("protect", source, "--out", tmp_path / "met", "--json")
+    assert (met.code, json.loads(met.out)["protected"]) == (0, True)
+    assert "1 requirements against 1 attacker shown by 1 witness" in run("protect", source, "--out", tmp_path / "met").out
+    cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[3]), source)
     refused = run("protect", source, "--out", tmp_path / "out")
-    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
-    assert "--ignore-levels" in refused.err
+    assert refused.code == 1
+    assert "does not protect: cell 0: attacker external narrows it down to 7 to 9 around 7" in refused.out
     assert not (tmp_path / "out").exists()
-    assert run("protect", source, "--ignore-levels", "--out", tmp_path / "out").code == 0
+    ignored = run("protect", source, "--ignore-levels", "--out", tmp_path / "out")
+    assert ignored.code == 0
+    assert "NOT LOOKED AT" in ignored.out
+    assert json.loads((tmp_path / "out" / "protection.json").read_text())["protected"] is False
 
 
 def test_weights_of_the_table_are_used_on_request(tmp_path, run):
@@ -233,7 +240,7 @@ def test_an_answer_that_does_not_hold_is_never_written(tmp_path, run, monkeypatc
     import numpy as np
 
     def wrong(model, _limits):
-        return SimpleNamespace(status="optimal", x=np.ones(len(model.r), bool), bound=0, engine="a liar")
+        return SimpleNamespace(status="optimal", x=np.ones(len(model.r), bool), bound=0, engine="a liar", multipliers=None)
 
     monkeypatch.setattr(engines, "solve", wrong)
     said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out")
@@ -344,7 +351,9 @@ def test_a_truncated_missing_or_foreign_certificate_does_not_hold(certificate, r
     said = run("verify", tmp_path / "none.json.gz")
     assert (said.code, said.out) == (2, "")
     assert said.err.endswith("none.json.gz: there is no such file; check the name\n")
-    for path in (tmp_path, FIRMS):
+    foreign = tmp_path / "firms.gz"
+    foreign.write_bytes(FIRMS.read_bytes())
+    for path in (tmp_path, foreign):
         said = run("verify", path)
         assert (said.code, said.err, said.out.count("\n")) == (1, "", 1)
         assert "DOES NOT HOLD" in said.out
@@ -412,3 +421,97 @@ def test_an_interrupt_is_a_word_and_130(run, monkeypatch):
     monkeypatch.setattr(cli, "app", interrupted)
     said = run("protect")
     assert (said.code, said.out, said.err) == (130, "", "cellward: interrupted; nothing was written\n")
+
+
+# ── audit, and certificates with their public half ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def released(tmp_path, run):
+    out = tmp_path / "out"
+    assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    return out
+
+
+def test_an_audit_of_a_release_folder(released, run, tmp_path):
+    said = run("audit", FIRMS, *LONG, "--release", released, "--out", tmp_path / "intervals.csv")
+    assert (said.code, said.err) == (0, "")
+    assert "intervals of 1 attackers" in said.out
+    table = rows(tmp_path / "intervals.csv")
+    assert table[0] == ["region", "sector", "attacker", "lower", "upper", "verdict", "shortfall", "exact"]
+    assert len(table) == len(rows(released / "release.csv"))
+    assert (tmp_path / "intervals.csv").stat().st_mode & 0o077 == 0
+
+
+def test_an_audit_of_another_tools_rounding(released, run, tmp_path):
+    alone = tmp_path / "their.csv"
+    alone.write_bytes((released / "release.csv").read_bytes())
+    assert run("audit", FIRMS, *LONG, "--release", alone).code == 2
+    said = run("audit", FIRMS, *LONG, "--release", alone, "--base", 5, "--knowledge", "paper", "--json")
+    assert said.code == 0
+    assert json.loads(said.out)["open"] == 0
+
+
+def test_an_insider_found_by_an_audit_gives_exit_code_1(tmp_path, run):
+    source = tmp_path / "t.csv"
+    source.write_text("a,n,s,up\nx,7,u,1\ny,4,s,0\nz,9,s,0\nTotal,20,s,0\n")
+    reading = ("--dims", "a", "--value", "n", "--status", "s", "--upl", "up")
+    out = tmp_path / "out"
+    assert run("protect", source, *reading, "--out", out).code == 0
+    insider = tmp_path / "attackers.csv"
+    insider.write_text("attacker,a,lower,upper\nSmith,y,4,4\nSmith,z,9,9\nSmith,Total,20,20\n")
+    said = run("audit", source, *reading, "--release", out, "--attackers", insider)
+    assert said.code == 1
+    assert "(x): attacker Smith works out its value 7 exactly" in said.out
+    assert said.out.rstrip().endswith("NOT PROTECTED")
+    refused = run("protect", source, *reading, "--out", tmp_path / "two", "--attackers", insider)
+    assert refused.code == 1
+    assert "attacker Smith narrows it down to 7 to 7" in refused.out
+    assert not (tmp_path / "two").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace("value", "other", 1), None),
+        (lambda text: text.replace("region", "place", 1), "no column 'region'"),
+        (lambda text: "\n".join(text.split("\n")[:-2]) + "\n", "no row for"),
+        (lambda text: text + text.split("\n")[1] + "\n", "occurs twice"),
+        (lambda text: text.rstrip("\n") + ".25\n", "is finer than the table's 0 decimals"),
+    ],
+)
+def test_releases_that_do_not_fit_the_table(released, run, change, words):
+    path = released / "release.csv"
+    path.write_text(change(path.read_text()))
+    said = run("audit", FIRMS, *LONG, "--release", released)
+    assert said.code == (0 if words is None else 2)
+    assert words is None or words in said.err
+
+
+def test_a_statement_that_is_none_is_refused(released, run):
+    for text in ("{", "[]", '{"method": 1, "decimals": 0, "certificate": ""}'):
+        (released / "release.json").write_text(text)
+        assert run("audit", FIRMS, *LONG, "--release", released).code == 2
+
+
+def test_a_certificate_is_checked_with_its_public_half_and_its_table(released, run, tmp_path):
+    files = [released / name for name in ("certificate.json.gz", "release.csv", "release.json")]
+    said = run("verify", *files)
+    assert (said.code, said.out.count(": holds: ")) == (0, 3)
+    assert run("verify", files[0], "--table", FIRMS, *LONG).code == 0
+    other = tmp_path / "other.csv"
+    other.write_text(FIRMS.read_text().replace(",5,", ",6,", 1))
+    said = run("verify", files[0], "--table", FIRMS, *LONG, "--totals", "compute", "--missing", "zero", "--upper", "1000000")
+    assert said.code == 1
+    assert "of another table" in said.out
+    values = files[1].read_text().split("\n")
+    files[1].write_text("\n".join([*values[:2], values[2] + "5", *values[3:]]))
+    assert run("verify", *files[:2]).code == 1
+    files[2].write_text(files[2].read_text().replace('"5"', '"6"'))
+    assert run("verify", files[0], files[2]).code == 1
+
+
+def test_a_key_that_is_none(run, tmp_path):
+    for key in ("zz", "5a"):
+        said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--key", key)
+        assert (said.code, said.err.count("\n")) == (2, 1)

@@ -43,9 +43,32 @@ def test_a_result_without_values_has_nothing_to_show(fields):
     p = Protection(**{**fields, "status": "infeasible", "scaled": None, "reason": "because"})
     assert p.values is p.objective is p.gap is None
     assert "because" in repr(p)
-    for ask in (p.loss, p.release, p.certificate, lambda: p.objective_scaled):
+    for ask in (p.loss, p.release, lambda: p.evidence, lambda: p.objective_scaled):
         with pytest.raises(VerificationError):
             ask()
+    verdict = p.certificate().check()  # what is not true cannot be proven, and the certificate says so
+    assert (verdict.holds, verdict.proven) == (True, False)
+    with pytest.raises(VerificationError):
+        Protection(**{**fields, "status": "failed", "scaled": None}).certificate()
+
+
+def test_a_key_is_32_bytes(fields):
+    for key in (b"short", "x" * 32, None):
+        with pytest.raises(cw.InputError, match="give 32 secret bytes"):
+            Protection(**{**fields, "key": key})
+
+
+def test_the_key_decides_the_salt_and_the_digest():
+    table = cw.Table.from_array([[1, 2], [3, 4]])
+    one, two, other = (cw.ControlledRounding(5).protect(table, key=key) for key in (bytes(32), bytes(32), b"k" * 32))
+    assert one.release().digest == two.release().digest != other.release().digest
+    assert one.certificate().content["salt"] != other.certificate().content["salt"]
+    assert set(one.release().statement()) == {"method", "decimals", "certificate"}
+
+
+def test_the_bound_is_certified():
+    p = cw.ControlledRounding(5).protect(cw.Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
+    assert p.certified_bound == p.objective == 16
 
 
 def test_objectives_are_exact_at_large_weights():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,70 +17,153 @@ from numpy.typing import NDArray
 
 from cellward.allowed import AllowedSet
 from cellward.audit import verify as checker
+from cellward.audit.evidence import Evidence
+from cellward.audit.knowledge import Knowledge, bound_column, compact
 from cellward.files import write_whole
 from cellward.instance import Instance
+from cellward.risk.attacker import Attacker
+from cellward.risk.levels import Levels
+from cellward.table.relations import Relations
+from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """The certificate's content (plain lists and whole numbers), ready to be checked or saved."""
+    """The certificate's content (plain lists and whole numbers, as docs/certificate.md defines them), ready to be checked or saved."""
 
     content: Mapping[str, Any]
 
     @staticmethod
     def of(
         instance: Instance,
-        v: Ints,
+        v: Ints | None,
+        *,
         allowed: AllowedSet,
         method: Mapping[str, Any],
-        objective: int,
-        claims: Mapping[str, Any],
+        knowledge: Knowledge,
+        evidence: Evidence | None,
+        bound: Mapping[str, Any],
+        objective: int | None,
+        status: str,
+        engine: str,
+        salt: str,
     ) -> Certificate:
-        """State what is to be shown of published values v."""
-        r = instance.relations
+        """State what is to be shown of published values v; without ``evidence`` the levels are ignored."""
+        asked = any(len(attacker.asked(instance.sensitivity.levels)) for attacker in instance.attackers)
+        shown = () if evidence is None else evidence.shown
         return Certificate(
             {
                 "format": checker.FORMAT,
                 "version": checker.VERSION,
+                "salt": salt,
                 "method": dict(method),
                 "decimals": instance.decimals,
                 "weight_decimals": instance.weight_decimals,
-                "equations": {
-                    "length": np.diff(r.indptr).tolist(),
-                    "rhs": _compact(r.rhs),
-                    "cell": r.indices.tolist(),
-                    "coef": _compact(r.coefs),
-                },
-                "nominal": instance.a.tolist(),
-                "published": v.tolist(),
-                "allowed": {"lo": allowed.lo.tolist(), "hi": allowed.hi.tolist(), "step": _compact(allowed.step)},
-                "weight": _compact(instance.weight),
+                **_stated(instance.relations, instance.a, instance.lower, instance.upper, instance.sensitivity.levels),
+                "published": None if v is None else v.tolist(),
+                "allowed": {"lo": compact(allowed.lo), "hi": compact(allowed.hi), "step": compact(allowed.step)},
+                "weight": compact(instance.weight),
                 "objective": objective,
-                "claims": dict(claims),
+                "knowledge": dict(knowledge.stated),
+                "protection": "none asked" if not asked else "ignored" if evidence is None else "shown",
+                "attackers": [_attacker(attacker) for attacker in instance.attackers],
+                "definitions": _definitions(instance.relations) if shown else {"equation": [], "cell": []},
+                "witnesses": [_witness(one, _leaves(instance.relations)) for one in shown],
+                "bound": dict(bound),
+                "status": status,
+                "engine": engine,
             }
         )
 
+    @cached_property
+    def text(self) -> bytes:
+        """The canonical JSON."""
+        return json.dumps(self.content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the JSON: what the public half carries; the salt keeps it from being guessed."""
+        return hashlib.sha256(self.text).hexdigest()
+
     def check(self) -> checker.Verdict:
-        """Run the independent check on this certificate as it stands in memory."""
+        """Run the independent check on this certificate as a reader of its file would see it."""
         try:
-            return checker.Verdict(True, checker.check(dict(self.content)))
+            return checker.check(json.loads(self.text), self.digest)
         except checker.Refused as refusal:
             return checker.Verdict(False, str(refusal))
 
     def save(self, path: str | Path) -> Path:
         """Write the file whole or not at all; the same certificate gives the same bytes."""
-        text = json.dumps(self.content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         packed = io.BytesIO()
         with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6, mtime=0) as out:
-            out.write(text.encode())
+            out.write(self.text)
         return write_whole(Path(path), packed.getvalue(), confidential=True)
 
 
-def _compact(column: Ints) -> int | list[int]:
-    """One number for a column that holds the same everywhere."""
-    if len(column) and (column == column[0]).all():
-        return int(column[0])
-    values: list[int] = column.tolist()
-    return values
+def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
+    """Check a certificate file exactly and independently of what wrote it; with ``table``, also that it is of this table."""
+    if table is None:
+        return checker.verify(path)
+    expected = _stated(table.relations, table.scaled, table.lower, table.upper, table.sensitivity.levels)
+    return checker.verify(path, expected={**expected, "decimals": table.decimals})
+
+
+def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Levels) -> dict[str, Any]:
+    """What a certificate states of the table itself."""
+    return {
+        "equations": {
+            "length": np.diff(relations.indptr).tolist(),
+            "rhs": compact(relations.rhs),
+            "cell": relations.indices.tolist(),
+            "coef": compact(relations.coefs),
+        },
+        "nominal": a.tolist(),
+        "lower": bound_column(lower),
+        "upper": bound_column(upper),
+        "levels": _levels(levels),
+    }
+
+
+def _levels(levels: Levels) -> dict[str, Any]:
+    return {
+        "cell": levels.cell.tolist(),
+        "lpl": compact(levels.lpl),
+        "upl": compact(levels.upl),
+        "spl": compact(levels.spl),
+    }
+
+
+def _attacker(attacker: Attacker) -> dict[str, Any]:
+    return {
+        "name": attacker.name,
+        "whole": attacker.whole,
+        "cell": attacker.cell.tolist(),
+        "lower": bound_column(attacker.lower),
+        "upper": bound_column(attacker.upper),
+        "levels": None if attacker.levels is None else _levels(attacker.levels),
+    }
+
+
+def _definitions(relations: Relations) -> dict[str, Any]:
+    """The triangular definitions, earlier ones first."""
+    structure = relations.structure
+    cell = np.flatnonzero(structure.definition >= 0)
+    cell = cell[np.argsort(structure.level[cell], kind="stable")]
+    return {"equation": structure.definition[cell].tolist(), "cell": cell.tolist()}
+
+
+def _leaves(relations: Relations) -> Ints:
+    return relations.structure.leaves
+
+
+def _witness(shown: Any, leaves: Ints) -> dict[str, Any]:
+    difference = shown.witness.shift[leaves]
+    moved = np.flatnonzero(difference)
+    return {
+        "denominator": shown.witness.denominator,
+        "leaf": leaves[moved].tolist(),
+        "difference": difference[moved].tolist(),
+        "covers": [[k, *cells.tolist()] for k, cells in shown.covers],
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 from cellward.errors import InputError
@@ -19,6 +20,15 @@ _SEPARATORS = ",;\t|"
 def read_csv(path: str | Path, spec: LongSpec, *, separator: str | None = None) -> Table:
     """Read a long table; without a separator given, the header's most frequent one of comma, semicolon, tab and bar is taken."""
     path = Path(path)
+    names, every, at = read_rows(path, separator=separator, check=lambda names: check_header(path, names, spec))
+    pick = [names.index(name) for name in spec.wanted]
+    return build(path, spec, [[row[k] for k in pick] for row in every], lambda row: f"line {at[row]}")
+
+
+def read_rows(
+    path: Path, *, separator: str | None = None, check: Callable[[list[str]], None] | None = None
+) -> tuple[list[str], list[list[str]], list[int]]:
+    """The header, the rows that are not empty, and their line numbers; ``check`` may refuse the header before the rest is read."""
     text = read_text(path)
     header = text[: text.find("\n")] if "\n" in text else text
     most = max(header.count(mark) for mark in _SEPARATORS)
@@ -31,11 +41,12 @@ def read_csv(path: str | Path, spec: LongSpec, *, separator: str | None = None) 
     elif len(separator) != 1:
         raise InputError(f"separator={separator!r}: give one character")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    at: list[int] = []
     try:
         names = next(reader)
-        check_header(path, names, spec)
-        pick = [names.index(name) for name in spec.wanted]
-        rows, at = [], []
+        if check is not None:
+            check(names)
         for row in reader:
             if not row:
                 continue
@@ -43,11 +54,11 @@ def read_csv(path: str | Path, spec: LongSpec, *, separator: str | None = None) 
                 raise InputError(
                     f"{path} line {reader.line_num}: {len(row)} fields where the header has {len(names)}; check separators and quotes"
                 )
-            rows.append([row[k] for k in pick])
+            rows.append(row)
             at.append(reader.line_num)
     except csv.Error as error:
         raise InputError(f"{path} line {reader.line_num}: not readable as CSV ({error}); check the quotes") from error
-    return build(path, spec, rows, lambda row: f"line {at[row]}")
+    return names, rows, at
 
 
 def write_csv(table: Table, path: str | Path) -> Path:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
 
 from cellward.errors import InputError
 from cellward.instance import Instance, Weights
-from cellward.protection import Protection
+from cellward.protection import Protection, check_key
+from cellward.risk.attacker import Attacker
 from cellward.table.table import Table
 
 
@@ -64,18 +66,25 @@ class Method(ABC):
         table: Table,
         *,
         weights: Weights = None,
+        attackers: Iterable[Attacker] | None = None,
         time_limit_s: float | None = None,
         seed: int = 0,
         threads: int | None = None,
+        key: bytes | None = None,
     ) -> Protection:
-        """Protect a table: build the instance, solve it, check the answer exactly."""
+        """Protect a table: build the instance, solve it, check the answer exactly.
+
+        ``attackers``: against whom the table's levels must hold; default the external one. ``key``: 32 secret bytes, random unless given.
+        """
         if not isinstance(table, Table):
             raise InputError(
                 f"a {type(table).__name__} cannot be protected; make a Table of it first, such as with Table.from_frame"
             )
-        instance = Instance.of(table, weights=weights)
+        if key is not None:
+            check_key(key)
+        instance = Instance.of(table, weights=weights, attackers=attackers)
         if reason := self.accepts(instance):
             raise InputError(reason)
-        return self.solve(
-            instance, Limits(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed)
-        )
+        limits = Limits(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed)
+        found = self.solve(instance, limits)
+        return found if key is None else found.with_key(key)

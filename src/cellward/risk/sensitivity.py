@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.exact import freeze
+from cellward.risk.levels import Levels
 
 Ints = NDArray[np.int64]
 
@@ -89,6 +90,12 @@ class Sensitivity:
     def asked(self) -> Ints:
         """The cells that ask for a positive level, whatever their status: a level is a request."""
         return np.flatnonzero((self.lpl > 0) | (self.upl > 0) | (self.spl > 0))
+
+    @property
+    def levels(self) -> Levels:
+        """The levels of the cells that ask for one."""
+        cell = self.asked
+        return Levels(cell, self.lpl[cell], self.upl[cell], self.spl[cell])
 
     def without_levels(self) -> Sensitivity:
         """The same statuses, no levels asked."""

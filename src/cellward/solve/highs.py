@@ -165,12 +165,7 @@ def _solve(
 def _ask(
     model: LinearModel, options: dict[str, object], start: Floats | None = None, absolute_gap: float = 0.0
 ) -> _Answer:
-    try:
-        import highspy
-    except ImportError as error:
-        raise SolverError(
-            f"HiGHS cannot be loaded ({error}): install highspy, and do not import ortools into the same process."
-        ) from error
+    highspy = import_highs()
     try:
         return _run(highspy, model, options, start, absolute_gap)
     except SolverError:
@@ -179,27 +174,29 @@ def _ask(
         raise SolverError(f"HiGHS failed on a model of {_size(model)}: {type(error).__name__}: {error}") from error
 
 
-def _run(
-    highspy: Any, model: LinearModel, options: dict[str, object], start: Floats | None, absolute_gap: float
-) -> _Answer:
-    h = highspy.Highs()
-    # Tolerances are absolute, so costs are brought to [512, 1024): with weights 1/a of totals near 10¹¹ HiGHS called a
-    # bounded model unbounded. A power of two changes no digit, here or on the way back.
-    scale = 2.0 ** (10 - math.frexp(float(np.max(np.abs(model.cost))))[1])
-    options = options | {"mip_abs_gap": absolute_gap * scale}
-    h.setOptionValue("output_flag", False)
-    for name, value in options.items():
-        if h.setOptionValue(name, value) == highspy.HighsStatus.kError:
-            raise SolverError(f"HiGHS {h.version()} refuses the option {name} = {value!r}.")
+def import_highs() -> Any:
+    """The highspy module, loaded when it is first needed."""
+    try:
+        import highspy
+    except ImportError as error:
+        raise SolverError(
+            f"HiGHS cannot be loaded ({error}): install highspy, and do not import ortools into the same process."
+        ) from error
+    return highspy
+
+
+def pass_model(highspy: Any, h: Any, model: LinearModel, cost: Floats, *, maximise: bool = False) -> None:
+    """Hand a model to a HiGHS object, with this cost in place of its own."""
+    sense = highspy.ObjSense.kMaximize if maximise else highspy.ObjSense.kMinimize
     integer = np.zeros(model.columns, np.int32) if model.integer is None else model.integer.astype(np.int32)
     passed = h.passModel(
         model.columns,
         model.rows,
         len(model.coefs),
         int(highspy.MatrixFormat.kRowwise),
-        int(highspy.ObjSense.kMinimize),
+        int(sense),
         0.0,
-        model.cost * scale,
+        cost,
         model.lower,
         model.upper,
         model.row_lower,
@@ -214,6 +211,21 @@ def _run(
             f"HiGHS refused a model of {_size(model)}; coefficients must be below 1e15 in size, "
             "and a row may name a column only once."
         )
+
+
+def _run(
+    highspy: Any, model: LinearModel, options: dict[str, object], start: Floats | None, absolute_gap: float
+) -> _Answer:
+    h = highspy.Highs()
+    # Tolerances are absolute, so costs are brought to [512, 1024): with weights 1/a of totals near 10¹¹ HiGHS called a
+    # bounded model unbounded. A power of two changes no digit, here or on the way back.
+    scale = 2.0 ** (10 - math.frexp(float(np.max(np.abs(model.cost))))[1])
+    options = options | {"mip_abs_gap": absolute_gap * scale}
+    h.setOptionValue("output_flag", False)
+    for name, value in options.items():
+        if h.setOptionValue(name, value) == highspy.HighsStatus.kError:
+            raise SolverError(f"HiGHS {h.version()} refuses the option {name} = {value!r}.")
+    pass_model(highspy, h, model, model.cost * scale)
     if start is not None and np.all(np.isfinite(start)):
         h.setSolution(model.columns, np.arange(model.columns, dtype=np.int32), np.asarray(start, np.float64))
 

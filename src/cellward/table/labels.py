@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cellward.errors import InputError
 
 Ints = NDArray[np.int64]
 
@@ -31,6 +34,38 @@ class Labels:
     def name(self, cell: int) -> str:
         """The cell as a sentence calls it: ``(North, Total)`` or ``cell 7``."""
         return f"({', '.join(self.tuple_of(cell))})" if self.dims else f"cell {cell}"
+
+    @cached_property
+    def _by_codes(self) -> tuple[Ints, Ints]:
+        """The cells' code positions as one number each, sorted, and the cells in that order."""
+        number = np.zeros(self.cells, np.int64)
+        for codes, index in zip(self.codes, self.index, strict=True):
+            number = number * len(codes) + index
+        order = np.argsort(number, kind="stable").astype(np.int64)
+        return number[order], order
+
+    def find(self, cell: int | str | Sequence[str]) -> int:
+        """The cell of this number, or of these codes in the order of the dimensions."""
+        if isinstance(cell, int | np.integer) and not isinstance(cell, bool):
+            if not 0 <= cell < self.cells:
+                raise InputError(f"cell {cell} does not exist; the table has cells 0 to {self.cells - 1}")
+            return int(cell)
+        codes = (cell,) if isinstance(cell, str) else tuple(cell) if isinstance(cell, Sequence) else ()
+        if not self.dims or len(codes) != len(self.dims):
+            how = f"its codes in the order {', '.join(self.dims)}, or a number" if self.dims else "a number"
+            raise InputError(f"{cell!r} is no cell of this table; give {how} from 0 to {self.cells - 1}")
+        number = 0
+        for dim, own, code in zip(self.dims, self.codes, codes, strict=True):
+            if code not in own:
+                raise InputError(
+                    f"{dim} has no code {code!r}; it has {', '.join(own[:8])}{', …' if len(own) > 8 else ''}"
+                )
+            number = number * len(own) + own.index(code)
+        numbers, order = self._by_codes
+        at = int(np.searchsorted(numbers, number))
+        if at == self.cells or int(numbers[at]) != number:
+            raise InputError(f"the table has no cell ({', '.join(codes)}); give one that it has")
+        return int(order[at])
 
     def columns(self) -> dict[str, Sequence[str]]:
         """The label columns of a long table: one a dimension, or ``cell``."""

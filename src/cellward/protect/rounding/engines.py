@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cellward.errors import SolverError
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding.model import RoundingModel
+from cellward.solve.ask import ask
 from cellward.solve.flow import solve_flow
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import FlowModel, LinearModel
@@ -46,6 +47,8 @@ class Found:
     engine: str
     x: Bools | None = None
     bound: int | None = None
+    multipliers: NDArray[np.float64] | None = None
+    """The root's duals, one an equation, as cost per unit of v: a hint at a proof."""
 
 
 def solve(model: RoundingModel, limits: Limits) -> Found:
@@ -82,10 +85,8 @@ def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
     need[-1] = -int(need[:-1].sum())
     cost = np.abs(model.cost[arc])
     unit = _unit(cost)
-    outcome = solve_flow(
-        FlowModel(tail=tail, head=head, capacity=np.ones(len(arc), np.int64), cost=cost // unit, supply=-need),
-        time_limit_s=clock.left,
-    )
+    flow = FlowModel(tail=tail, head=head, capacity=np.ones(len(arc), np.int64), cost=cost // unit, supply=-need)
+    outcome = ask(solve_flow, flow, columns=len(arc), time_limit_s=clock.left)
     if outcome.x is None:
         return Found("unknown" if outcome.status == "unknown" else "infeasible", "minimum-cost flow")
     x = nearest.copy()
@@ -104,10 +105,16 @@ def _independent(model: RoundingModel) -> Ints:
 def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Clock) -> Found:
     """A vertex of the linear relaxation; where it is whole it is optimal, and each block where it is not goes to branch and bound."""
     free = np.flatnonzero(model.free)
-    linear, _ = _linear(model, equations, free, model.cost)
-    outcome = solve_lp(linear, time_limit_s=clock.left, threads=limits.threads, seed=limits.seed)
+    linear, unit, used = _linear(model, equations, free, model.cost)
+    outcome = ask(
+        solve_lp, linear, columns=len(free), rows=len(used), time_limit_s=clock.left, threads=limits.threads,
+        seed=limits.seed,
+    )  # fmt: skip
     if outcome.x is None:
         return _none(outcome, linear, "HiGHS LP")
+    multipliers = np.zeros(model.instance.relations.equations)
+    if outcome.row_duals is not None:
+        multipliers[used] = outcome.row_duals * unit / model.common[used]
     x = np.zeros(len(model.free), bool)
     x[free] = outcome.x > 0.5
     if outcome.status == "feasible":  # stopped at the limit before the vertex was optimal
@@ -115,7 +122,7 @@ def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Cl
     broken = np.abs(outcome.x - np.rint(outcome.x)) > _WHOLE
     if not broken.any():
         value, bound = _value_and_bound(model, free, x)
-        return Found("optimal" if bound == value else "feasible", "HiGHS LP", x, bound)
+        return Found("optimal" if bound == value else "feasible", "HiGHS LP", x, bound, multipliers)
     block = model.instance.relations.blocks(model.free)[free]
     split = np.unique(block[broken])
     costs = leaf_costs(model)
@@ -128,7 +135,7 @@ def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Cl
         x[part] = found.x
         value += int(model.cost[part[found.x]].sum())
         bound += found.bound
-    return Found("optimal" if bound == value else "feasible", "HiGHS MIP", x, bound)
+    return Found("optimal" if bound == value else "feasible", "HiGHS MIP", x, bound, multipliers)
 
 
 def _value_and_bound(model: RoundingModel, part: Ints, x: Bools) -> tuple[int, int]:
@@ -144,10 +151,11 @@ def _least(model: RoundingModel, part: Ints) -> int:
 
 def _branch(model: RoundingModel, equations: Ints, part: Ints, costs: Ints, limits: Limits, clock: Clock) -> Found:
     """Branch and bound on one block; its objective moves in whole units, so a gap below one is no gap."""
-    linear, unit = _linear(model, equations, part, costs)
-    outcome = solve_mip(
-        linear, time_limit_s=clock.left, threads=limits.threads, seed=limits.seed, absolute_gap=1 - 1e-3
-    )
+    linear, unit, _ = _linear(model, equations, part, costs)
+    outcome = ask(
+        solve_mip, linear, columns=len(part), time_limit_s=clock.left, threads=limits.threads, seed=limits.seed,
+        absolute_gap=1 - 1e-3,
+    )  # fmt: skip
     if outcome.x is None:
         return _none(outcome, linear, "HiGHS MIP")
     x = outcome.x > 0.5
@@ -197,8 +205,8 @@ def _unit(cost: Ints) -> int:
     return max(int(np.gcd.reduce(cost)), 1) if len(cost) else 1
 
 
-def _linear(model: RoundingModel, equations: Ints, part: Ints, costs: Ints) -> tuple[LinearModel, int]:
-    """The linear model of some free cells (a union of blocks) on these equations, in small whole numbers; and the unit its cost is counted in."""
+def _linear(model: RoundingModel, equations: Ints, part: Ints, costs: Ints) -> tuple[LinearModel, int, Ints]:
+    """The linear model of some free cells (a union of blocks) in small whole numbers, the unit of its cost, and the equations of its rows."""
     relations = model.instance.relations
     column = np.full(relations.cells, -1, np.int64)
     column[part] = np.arange(len(part))
@@ -213,14 +221,18 @@ def _linear(model: RoundingModel, equations: Ints, part: Ints, costs: Ints) -> t
     cost = costs[part]
     unit = _unit(cost)
     ones = np.ones(len(part))
-    return LinearModel(
-        cost=(cost // unit).astype(float),
-        lower=np.zeros(len(part)),
-        upper=ones,
-        indptr=np.concatenate(([0], np.cumsum(np.bincount(new_row, minlength=len(used))))).astype(np.int64),
-        indices=column[relations.indices[pick]],
-        coefs=coefs.astype(float),
-        row_lower=right,
-        row_upper=right,
-        integer=ones > 0,
-    ), unit
+    return (
+        LinearModel(
+            cost=(cost // unit).astype(float),
+            lower=np.zeros(len(part)),
+            upper=ones,
+            indptr=np.concatenate(([0], np.cumsum(np.bincount(new_row, minlength=len(used))))).astype(np.int64),
+            indices=column[relations.indices[pick]],
+            coefs=coefs.astype(float),
+            row_lower=right,
+            row_upper=right,
+            integer=ones > 0,
+        ),
+        unit,
+        equations[used],
+    )

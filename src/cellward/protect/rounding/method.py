@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
+from cellward.audit.knowledge import KINDS, Knowledge
 from cellward.errors import InputError, SolverError, VerificationError
 from cellward.exact import LARGEST
 from cellward.instance import Instance
@@ -29,8 +30,9 @@ Ints = NDArray[np.int64]
 class ControlledRounding(Method):
     """Round every cell to one of the two multiples of its base around it, so that all sums hold and Σ w·|v − a| is least.
 
-    ``base`` is one number or one a cell, in the table's units. Zero-restricted: a value that is a multiple stays. Protection levels are not part of
-    this method yet: a table that asks for some is refused, unless ``ignore_levels`` says that a plain rounding is wanted.
+    ``base`` is one number or one a cell, in the table's units. Zero-restricted: a value that is a multiple stays. ``knowledge`` is what attackers are
+    taken to read out of a rounded value: ``strict`` (the safe one) or ``paper``, see audit/knowledge.py. Where the table asks for protection levels,
+    the least rounding is audited: it is given when it meets them, otherwise nothing is. ``ignore_levels`` rounds without a look at them.
 
     >>> from cellward import Table
     >>> p = ControlledRounding(base=5).protect(Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
@@ -39,17 +41,14 @@ class ControlledRounding(Method):
     """
 
     base: Any = 5
+    knowledge: str = field(default="strict", kw_only=True)
     ignore_levels: bool = field(default=False, kw_only=True)
 
-    def accepts(self, instance: Instance) -> str | None:
-        """Levels cannot be guaranteed yet."""
-        asked = len(instance.sensitivity.asked)
-        if asked and not self.ignore_levels:
-            return (
-                f"{asked} cells ask for protection levels, which controlled rounding does not guarantee yet; "
-                "round without them by ignore_levels=True (--ignore-levels), or drop them with table.without_levels()"
-            )
-        return None
+    def accepts(self, instance: Instance) -> str | None:  # noqa: ARG002 (every method has this shape)
+        """Any table; the kind of knowledge must be one we know."""
+        return (
+            None if self.knowledge in KINDS else f"knowledge={self.knowledge!r} is not known; use 'strict' or 'paper'"
+        )
 
     def solve(self, instance: Instance, limits: Limits) -> Protection:
         """Optimal zero-restricted rounding, or the proof that there is none."""
@@ -71,17 +70,24 @@ class ControlledRounding(Method):
             return self._protection(model, "failed", began, reason=reason, engine=found.engine, limit_reached=True)
         down = model.objective(allowed.lo)
         try:
-            return self._protection(
+            rounded = self._protection(
                 model,
                 "optimal" if found.status == "optimal" else "feasible",
                 began,
                 scaled=model.values(found.x),
                 bound_scaled=Fraction(down + found.bound),
                 engine=found.engine,
+                multipliers=found.multipliers,
                 limit_reached=found.status != "optimal" and limits.time_limit_s is not None,
             )
         except VerificationError as error:
             raise SolverError(f"{found.engine} gave an answer that does not hold: {error}") from error
+        if rounded.protected is not False or self.ignore_levels:
+            return rounded
+        missing = rounded.evidence.missing
+        more = "" if len(missing) == 1 else f" (and {len(missing) - 1:,} more requirements fail)"
+        reason = f"the least rounding does not protect: {missing[0]}{more}; try a larger base, lower levels, or round without them (ignore_levels)"
+        return self._protection(model, "failed", began, reason=reason, engine=found.engine)
 
     def _bases(self, instance: Instance) -> Ints:
         """The base of every cell as scaled integers."""
@@ -100,11 +106,21 @@ class ControlledRounding(Method):
 
     def _protection(self, model: RoundingModel, status: Any, began: float, **facts: Any) -> Protection:
         shown = list(map(str, self.base)) if _is_list(self.base) else str(self.base)
+        v = facts.get("scaled", model.instance.a)
+        kind: Any = self.knowledge
         return Protection(
             instance=model.instance,
-            method={"name": "controlled rounding", "base": shown, "steps": 1, "version": __version__},
+            method={
+                "name": "controlled rounding",
+                "base": shown,
+                "steps": 1,
+                "knowledge": kind,
+                "version": __version__,
+            },
             status=status,
             allowed=model.allowed,
+            knowledge=Knowledge.rounded(v, model.allowed.step, kind=kind, a=model.instance.a),
+            ignore_levels=self.ignore_levels,
             seconds=perf_counter() - began,
             **facts,
         )

@@ -1,0 +1,315 @@
+"""Audit: every figure that the audit, the certificate and the verifier owe, computed, compared, and written to RESULTS.md.
+
+python benchmarks/audit.py            all figures, about an hour; writes RESULTS.md; exits 1 when one falls short
+python benchmarks/audit.py --quick    the same checks on small sizes, two minutes; writes nothing
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "contract"))
+
+import census
+import certificate_mutations
+import random_releases
+import solver_faults
+from results import Report, table, write_section
+
+import cellward as cw
+from cellward.audit import verify as checker
+from cellward.audit.ends import Ends
+from cellward.audit.knowledge import KINDS
+from cellward.audit.linear import AttackerModel
+from cellward.audit.region import Region
+from cellward.instance import Instance
+from cellward.risk.sensitivity import Sensitivity
+from cellward.solve.session import Session
+from cellward.table.relations import Relations
+
+VERIFIER = Path(checker.__file__)
+SPEED, SECONDS, MEGABYTES, REFUSAL_S = 100, 60, 1024, 2
+"""What is asked: intervals this many times faster than two warm-started linear programs a cell; verification and refusals within these limits."""
+
+
+def intervals(report: Report, cases: int) -> None:
+    """Intervals and verdicts of every kind of release against exact linear programs, or enumeration where values are whole."""
+    started = time.perf_counter()
+    counts: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
+    faults: list[str] = []
+    for seed in range(cases):
+        case = random_releases.random_release(seed)
+        compared, wrong = random_releases.compare(case)
+        counts[case.rule] += 1
+        ends[case.rule] += compared
+        faults += wrong
+    report.require(not faults, f"intervals: {len(faults)} differences, first {faults[:1]}")
+    rows: list[list[object]] = [[rule, counts[rule], f"{ends[rule]:,}"] for rule in random_releases.RULES]
+    report.add(
+        f"### Intervals against exact oracles\n\n{cases:,} random releases of random tables (seeds 0 to {cases - 1:,}), one to three attackers each; "
+        "both ends of every cell compared exactly with a rational simplex, or with a search over all whole tables where the attacker "
+        "knows that values are whole; verdicts too: "
+        f"**{len(faults)} differences** ({time.perf_counter() - started:.0f} s).\n\n"
+        + table(["release", "tables", "ends compared"], rows)
+    )
+
+
+def rounded(shape: tuple[int, ...], limit: float) -> cw.Protection:
+    """A rounding of a Poisson table to base 5."""
+    made = cw.Table.from_array(np.random.default_rng(1).poisson(4, shape))
+    return cw.ControlledRounding(5).protect(made, time_limit_s=limit)
+
+
+def speed(report: Report, sizes: list[tuple[tuple[int, ...], float, int]]) -> None:
+    """Full intervals of all cells, beside two warm-started linear programs for each cell of a sample, in the same run."""
+    rows: list[list[object]] = []
+    for shape, limit, sample in sizes:
+        strict = rounded(shape, limit)
+        for kind in KINDS:
+            told = cw.Knowledge.rounded(strict.scaled, strict.allowed.step, kind=kind, a=strict.instance.a)
+            p = replace(strict, knowledge=told)
+            cw.audit(rounded((3, 3), 9))  # imports
+            began = time.perf_counter()
+            found = cw.audit(p)
+            ours = time.perf_counter() - began
+            cells = np.sort(np.random.default_rng(2).choice(p.instance.cells, sample, replace=False))
+            rival, theirs = two_programs_a_cell(p, cells)
+            ratio = rival / sample * p.instance.cells / ours
+            mine = [(float(found.intervals["lower"][i]), float(found.intervals["upper"][i])) for i in cells]
+            # Among whole tables an interval can only be narrower than the linear programs say.
+            off = sum(
+                (kind == "paper" and max(abs(a - x), abs(b - y)) > 1e-6) or a < x - 1e-6 or b > y + 1e-6
+                for (a, b), (x, y) in zip(mine, theirs, strict=True)
+            )
+            name = "×".join(map(str, shape))
+            report.require(ratio >= SPEED, f"speed {name} {kind}: {ratio:.0f} times faster, not {SPEED}")
+            report.require(
+                off == 0 and found.open == 0,
+                f"speed {name} {kind}: {off} of {sample} intervals differ, {found.open} open",
+            )
+            rows.append(
+                [name, kind, f"{p.instance.cells:,}", f"{ours:.2f} s", f"{1000 * rival / sample:.1f} ms ({sample} cells)", f"{ratio:,.0f} ×", found.open, found.claimed]
+            )  # fmt: skip
+    head = [
+        "table, base 5",
+        "knowledge",
+        "cells",
+        "all intervals, proven",
+        "two warm linear programs a cell",
+        "ratio",
+        "open",
+        "on an integer solver's word",
+    ]
+    report.add("### Speed of full intervals\n\n" + table(head, rows))
+
+
+def two_programs_a_cell(p: cw.Protection, cells: Any) -> tuple[float, list[tuple[float, float]]]:
+    """The rival: HiGHS, one model, warm-started, maximise and minimise each cell."""
+    instance = p.instance
+    region = Region.of(
+        instance.relations, instance.lower, instance.upper, p.knowledge, cw.Attacker.external(), instance.a
+    )
+    model = AttackerModel.of(Ends(region))
+    session = Session(model.linear())
+    place = {int(i): k for k, i in enumerate(model.free.tolist())}
+    out = []
+    cost = np.zeros(len(model.free))
+    session.maximise(cost)
+    began = time.perf_counter()
+    for i in cells.tolist():
+        a = float(instance.a[i])
+        if i not in place:
+            out.append((a + float(model.lo[i]), a + float(model.hi[i])))
+            continue
+        ends = []
+        for sign in (-1.0, 1.0):
+            cost[place[i]] = sign
+            ends.append(a + sign * session.maximise(cost).objective)
+        cost[place[i]] = 0.0
+        out.append((ends[0], ends[1]))
+    return time.perf_counter() - began, out
+
+
+def with_tightest_levels(p: cw.Protection, share: float) -> cw.Protection:
+    """The same rounding of the same table, some cells asking for exactly as much as the rounding gives them, one insider beside the public."""
+    instance = p.instance
+    made = cw.Table.from_array(
+        instance.a.reshape(tuple(len(codes) for codes in instance.labels.codes))[
+            tuple([slice(-1)] * len(instance.labels.codes))
+        ]
+    )
+    known = np.flatnonzero(instance.a[: instance.cells] > 0)[:3].tolist()
+    attackers = [cw.Attacker.external(), cw.Attacker.knowing(made, "insider", exactly=known)]
+    cells = np.sort(np.random.default_rng(3).choice(instance.cells, int(share * instance.cells), replace=False))
+    found = cw.audit(p, attackers=attackers, cells=cells.tolist())
+    low = found.intervals["lower"].reshape(2, -1).max(axis=0)
+    high = found.intervals["upper"].reshape(2, -1).min(axis=0)
+    a = instance.a[cells]
+    made = made.with_sensitivity(Sensitivity.of(made.cells, cells, a - low, high - a, high - low))
+    return replace(p, instance=Instance.of(made, attackers=attackers))
+
+
+def certificates(
+    report: Report, shapes: list[tuple[tuple[int, ...], float]], geography: tuple[int, ...] | None
+) -> None:
+    """Size, witnesses and verification time of certificates; the census rounding within a minute and a gigabyte."""
+    rows: list[list[object]] = []
+    cases = [("×".join(map(str, shape)), with_tightest_levels(rounded(shape, limit), 0.1)) for shape, limit in shapes]
+    made = census.income_support() if geography is None else census.income_support(geography=geography)
+    relations = Relations(made.cells, made.indptr, made.indices, made.coefs, made.rhs)
+    cases.append((f"{made.cells:,} cells", _census(made, relations)))
+    for name, p in cases:
+        began = time.perf_counter()
+        certificate = p.certificate()
+        wrote = time.perf_counter() - began
+        with tempfile.TemporaryDirectory() as folder:
+            path = certificate.save(Path(folder) / "certificate.json.gz")
+            seconds, megabytes, said = verify_alone(path)
+            size = path.stat().st_size
+        report.require("holds" in said and "NOT" not in said, f"certificate {name}: {said}")
+        report.require(p.protected is not False, f"certificate {name}: not protected")
+        report.require(
+            seconds <= SECONDS and megabytes <= MEGABYTES,
+            f"certificate {name}: {seconds:.0f} s, {megabytes:.0f} MB to verify",
+        )
+        bound = p.certified_bound
+        rows.append(
+            [name, p.evidence.requirements, len(p.evidence.shown), f"{size / 1024:,.0f} KiB", f"{wrote:.1f} s", f"{seconds:.1f} s, {megabytes:.0f} MB",
+             f"{p.objective} ({p.status})", bound, "optimum proven" if bound == p.objective else f"{100 * (1 - bound / p.objective):.2f} % below"]
+        )  # fmt: skip
+    head = [
+        "rounding, base 5",
+        "requirements",
+        "witnesses",
+        "file",
+        "made in",
+        "verified alone in",
+        "objective",
+        "certified bound",
+        "",
+    ]
+    report.add(
+        "### Certificates\n\nA tenth of the cells ask for exactly the interval that the rounding leaves them, against the public and an insider who "
+        "knows three cells; `verify.py` runs alone (`python -I`), its peak memory is the process's.\n\n"
+        + table(head, rows)
+    )
+
+
+def _census(made: census.Census, relations: Relations) -> cw.Protection:
+    """The census rounding."""
+    from scipy.sparse import csr_matrix
+
+    matrix = csr_matrix(
+        (relations.coefs, relations.indices, relations.indptr), shape=(relations.equations, relations.cells)
+    )
+    return cw.ControlledRounding(5).protect(cw.Table.from_equations(made.values, matrix), time_limit_s=300)
+
+
+def verify_alone(path: Path) -> tuple[float, float, str]:
+    """Seconds, peak megabytes and words of verify.py run by itself."""
+    code = (
+        "import runpy, sys\nsys.argv = ['verify.py', sys.argv[2], sys.argv[1]][::2]\n"
+        "try:\n    runpy.run_path(PATH, run_name='__main__')\n"
+        "finally:\n    print([line for line in open('/proc/self/status') if 'VmHWM' in line][0])"
+    ).replace("PATH", repr(str(VERIFIER)))
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(path), ""], capture_output=True, text=True, check=False
+    )
+    seconds = time.perf_counter() - began
+    words, _, memory = done.stdout.strip().rpartition("VmHWM:")
+    return (
+        seconds,
+        int(memory.split()[0]) / 1024 if memory else float("nan"),
+        words.strip() or done.stderr.strip()[-300:],
+    )
+
+
+def mutations(report: Report, cases: int) -> None:
+    """Single-field mutations: every one that makes a claim false is rejected."""
+    result = certificate_mutations.run(cases, 0)
+    report.require(not result.failures, f"mutations: {len(result.failures)} failures, first {result.failures[:1]}")
+    report.add("### Mutated certificates\n\n" + result.text())
+
+
+def faults(report: Report, each: int) -> None:
+    """Solver faults: nothing unsafe is released, each is a named error or a safe result."""
+    result = solver_faults.run(each, 0)
+    report.require(not result.failures, f"faults: {len(result.failures)} failures, first {result.failures[:1]}")
+    report.add("### Solver faults\n\n" + result.text())
+
+
+def bad_certificates(report: Report) -> None:
+    """Files that are no certificates: each refused with a sentence, within two seconds."""
+    p = cw.ControlledRounding(5).protect(cw.Table.from_array(np.random.default_rng(1).poisson(4, (30, 30))))
+    good = p.certificate().text
+    content = json.loads(good)
+    shuffled = list(content.items())
+    random.Random(0).shuffle(shuffled)
+    files = {
+        "truncated file": gzip.compress(good)[:-200],
+        "truncated text": gzip.compress(good[:-200]),
+        "keys in another order": gzip.compress(json.dumps(dict(shuffled), separators=(",", ":")).encode()),
+        "blanks added": gzip.compress(json.dumps(content, sort_keys=True).encode()),
+        "a key twice": gzip.compress(good[:-1] + b',"decimals":0}'),
+        "an exponent that explodes": gzip.compress(good.replace(b'"objective":', b'"objective":1e30000000,"x":', 1)),
+        "a number of a million digits": gzip.compress(good.replace(b'"objective":', b'"objective":' + b"9" * 10**6, 1)),
+        "a gzip bomb of zeros": gzip.compress(b"0" * (1 << 30), 1),
+        "a gzip bomb of JSON": gzip.compress(b"[" + b"0," * (1 << 28) + b"0]", 1),
+        "nested a million deep": gzip.compress(b"[" * 10**6),
+        "another table": gzip.compress(good),
+        "oversized": b"\x1f\x8b" + bytes(checker.MOST_BYTES),
+    }
+    rows: list[list[object]] = []
+    other = cw.Table.from_array(np.random.default_rng(2).poisson(4, (30, 30)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "certificate.json.gz"
+        for name, data in files.items():
+            path.write_bytes(data)
+            began = time.perf_counter()
+            verdict = cw.verify(path, table=other if name == "another table" else None)
+            seconds = time.perf_counter() - began
+            report.require(not verdict, f"bad certificate, {name}: accepted")
+            report.require(seconds <= REFUSAL_S, f"bad certificate, {name}: refused after {seconds:.1f} s")
+            rows.append([name, f"{seconds:.2f} s", str(verdict.reason)[:150]])
+    report.add("### Files that are refused\n\n" + table(["file", "refused after", "sentence"], rows))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    report = Report()
+    speed(report, [((30, 30), 20, 40)] if quick else [((100, 100), 60, 300), ((20, 20, 20), 60, 20)])
+    certificates(
+        report,
+        [((20, 20), 20)] if quick else [((100, 100), 60), ((15, 15, 10), 60)],
+        (200, 20, 4, 1) if quick else None,
+    )
+    bad_certificates(report)
+    intervals(report, 60 if quick else 2000)
+    faults(report, 5 if quick else 200)
+    mutations(report, 500 if quick else 100_000)
+    if not quick:
+        write_section("audit.py", "Audit, certificate and verifier", "\n\n".join([report.verdict, *report.sections]))
+    print(report.verdict)
+    return 1 if report.short else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1205 @@
+"""Certificate mutations: valid certificates with one field changed; whatever makes a claim false must be rejected by the verifier.
+
+The change is made before anything is hashed, so no checksum catches it. Each mutant is judged by a reading of docs/certificate.md written here once
+more, in plain whole numbers and without the package: is the file well formed, is every claim true (exact linear programs, enumeration), is all
+evidence what the specification asks for. A mutant that fails any of these and is accepted is a failure; so is a valid certificate that is rejected.
+
+    python benchmarks/certificate_mutations.py --cases 100000 --seed 0      all, twenty minutes; exits 1 on a failure
+    python benchmarks/certificate_mutations.py --quick                      2,000 mutations
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "contract"))
+
+import exact_lp
+import integer_points
+from bank import BANK, causey_cox_ernst
+from random_tables import random_case
+from results import table
+
+import cellward as cw
+from cellward.allowed import AllowedSet
+from cellward.audit import verify as checker
+from cellward.audit.bound import prove_bound
+from cellward.audit.certificate import Certificate
+from cellward.audit.evidence import show_levels
+from cellward.audit.knowledge import Knowledge
+from cellward.instance import Instance
+from cellward.risk.sensitivity import Sensitivity
+
+Json = Any
+Counts = Counter[tuple[str, str, bool]]
+"""By part, judgement, and whether it was accepted."""
+Bound = int | None
+Level = tuple[int, int, int, int, int]
+"""Attacker, cell, lpl, upl, spl."""
+MALFORMED, FALSE, EVIDENCE, TRUE = "malformed", "claim false", "only evidence false", "still true"
+BAD = (MALFORMED, FALSE, EVIDENCE)
+BY_FILE = 100
+"""One mutant in this many is also checked as a file."""
+
+# ---- the specification: form ---------------------------------------------------------------------------------------------------------------------
+
+
+class MalformedError(Exception):
+    """Not of the form that the specification gives a certificate."""
+
+
+def need(holds: object, what: str) -> None:
+    if not holds:
+        raise MalformedError(what)
+
+
+def entries(x: Json, *names: str) -> list[Json]:
+    """The entries of an object that has exactly these."""
+    need(type(x) is dict and set(x) == set(names), f"an object that is not exactly {names}")
+    return [x[name] for name in names]
+
+
+def text(x: Json, *among: str) -> str:
+    need(type(x) is str and (not among or x in among), f"{x!r} is not a text, or none of {among}")
+    return x
+
+
+def whole(x: Json, least: int | None = None) -> int:
+    need(type(x) is int and abs(x) < 10**40 and (least is None or x >= least), f"{x!r} is not a whole number ≥ {least}")
+    return x
+
+
+def numbers(x: Json, size: int | None = None) -> list[int]:
+    need(type(x) is list and size in (None, len(x)), f"not a list of {size}")
+    return [whole(y) for y in x]
+
+
+def column(x: Json, size: int, least: int | None = None) -> list[int]:
+    return [whole(y, least) for y in (numbers(x, size) if type(x) is list else [whole(x)] * size)]
+
+
+def bounds(x: Json, size: int) -> list[Bound]:
+    if type(x) is not list:
+        return [None if x is None else whole(x)] * size
+    need(len(x) == size, f"not a list of {size}")
+    return [None if y is None else whole(y) for y in x]
+
+
+def increasing(x: Json, below: int) -> list[int]:
+    found = numbers(x)
+    need(all(y < z for y, z in pairwise([-1, *found, below])), f"not increasing from 0 to below {below}")
+    return found
+
+
+@dataclass(frozen=True)
+class Steps:
+    """first, first + step, …: ``count`` values."""
+
+    first: int
+    step: int
+    count: int
+
+    def __contains__(self, v: int) -> bool:
+        if self.step == 0:
+            return v == self.first and self.count > 0
+        return (v - self.first) % self.step == 0 and 0 <= (v - self.first) // self.step < self.count
+
+    @property
+    def last(self) -> int:
+        return self.first + (self.count - 1) * self.step
+
+    def split(self, at: int) -> tuple[Steps, Steps]:
+        """What is ≤ at, and what is above."""
+        low = self.count if self.count and self.last <= at else 0
+        if self.count and self.step and self.first <= at < self.last:
+            low = (at - self.first) // self.step + 1
+        return Steps(self.first, self.step, low), Steps(self.first + low * self.step, self.step, self.count - low)
+
+    def corners(self, a: int) -> list[int]:
+        """Two values at each end and two to each side of a: a convex function with its kink at a has its least and all its steps among them."""
+        if self.step == 0:
+            return [self.first]
+        k = (a - self.first) // self.step
+        places = {0, 1, k - 1, k, k + 1, k + 2, self.count - 2, self.count - 1}
+        return [self.first + place * self.step for place in sorted(places) if 0 <= place < self.count]
+
+
+@dataclass(frozen=True)
+class Levels:
+    cell: list[int]
+    lpl: list[int]
+    upl: list[int]
+    spl: list[int]
+
+    @staticmethod
+    def read(x: Json, n: int) -> Levels:
+        cell, *amounts = entries(x, "cell", "lpl", "upl", "spl")
+        found = increasing(cell, n)
+        return Levels(found, *(column(y, len(found), 0) for y in amounts))
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """Bounds on all cells (None: nothing), and what is to be kept from it: (cell, lpl, upl, spl)."""
+
+    name: str
+    whole: bool
+    lower: list[Bound]
+    upper: list[Bound]
+    levels: Levels | None
+
+    @staticmethod
+    def read(x: Json, n: int) -> Attacker:
+        name, is_whole, cell, lower, upper, levels = entries(x, "name", "whole", "cell", "lower", "upper", "levels")
+        need(type(is_whole) is bool, "whole is neither true nor false")
+        cells = increasing(cell, n)
+        low, high = (dict(zip(cells, bounds(y, len(cells)), strict=True)) for y in (lower, upper))
+        return Attacker(
+            text(name),
+            is_whole,
+            [low.get(i) for i in range(n)],
+            [high.get(i) for i in range(n)],
+            None if levels is None else Levels.read(levels, n),
+        )
+
+    def asked(self, levels: Levels) -> list[tuple[int, int, int, int]]:
+        own = self.levels or levels
+        rows = zip(own.cell, own.lpl, own.upl, own.spl, strict=True)
+        known = [low is not None and low == high for low, high in zip(self.lower, self.upper, strict=True)]
+        return [(i, *amounts) for i, *amounts in rows if any(amounts) and not known[i]]  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Witness:
+    denominator: int
+    leaf: list[int]
+    difference: list[int]
+    covers: list[tuple[int, list[int]]]
+
+    @staticmethod
+    def read(x: Json, n: int, attackers: int) -> Witness:
+        d, leaf, difference, covers = entries(x, "denominator", "leaf", "difference", "covers")
+        leaves = increasing(leaf, n)
+        moved = numbers(difference, len(leaves))
+        need(all(moved), "a difference is 0")
+        need(
+            type(covers) is list and all(type(cover) is list and cover for cover in covers),
+            "covers is no list of lists",
+        )
+        found = [(k, cells) for k, *cells in map(numbers, covers)]
+        increasing([k for k, _ in found], attackers)
+        need(all(0 <= i < n for _, cells in found for i in cells), "a cell covered does not exist")
+        return Witness(whole(d, 1), leaves, moved, found)
+
+
+class Reading:
+    """A certificate, columns written out; raises MalformedError."""
+
+    def __init__(self, c: Json) -> None:
+        (form, version, salt, method, decimals, weight_decimals, equations, nominal, lower, upper, published, allowed, weight, objective,
+         knowledge, protection, levels, attackers, definitions, witnesses, bound, status, engine) = entries(
+            c, "format", "version", "salt", "method", "decimals", "weight_decimals", "equations", "nominal", "lower", "upper", "published",
+            "allowed", "weight", "objective", "knowledge", "protection", "levels", "attackers", "definitions", "witnesses", "bound", "status",
+            "engine",
+        )  # fmt: skip
+        text(form, "cellward certificate")
+        need(whole(version) == 2, "another version")
+        need(re.fullmatch("[0-9a-fA-F]{64}", text(salt)), "salt is not 64 hexadecimal digits")
+        need(type(method) is dict and type(method.get("name")) is str, "the method has no name")
+        self.method = method
+        whole(decimals, 0)
+        whole(weight_decimals, 0)
+        self.a = numbers(nominal)
+        self.n = n = len(self.a)
+        length, rhs, cell, coef = entries(equations, "length", "rhs", "cell", "coef")
+        lengths, cells = [whole(size, 0) for size in numbers(length)], numbers(cell)
+        need(sum(lengths) == len(cells) and all(0 <= i < n for i in cells), "equations: lengths or cells do not fit")
+        pairs = iter(zip(cells, column(coef, len(cells)), strict=True))
+        self.rows = []
+        for right, size in zip(column(rhs, len(lengths)), lengths, strict=True):
+            terms: dict[int, int] = {}
+            for i, x in (next(pairs) for _ in range(size)):
+                terms[i] = terms.get(i, 0) + x
+            self.rows.append((right, terms))
+        self.m = len(self.rows)
+        self.lower, self.upper = bounds(lower, n), bounds(upper, n)
+        self.v = None if published is None else numbers(published, n)
+        los, his, self.step = (column(x, n) for x in entries(allowed, "lo", "hi", "step"))
+        need(
+            all(s >= 0 and (s or lo == hi) for lo, hi, s in zip(los, his, self.step, strict=True)),
+            "allowed: no such set",
+        )
+        self.sets = [
+            Steps(lo, s, max(0, (hi - lo) // s + 1) if s else 1) for lo, hi, s in zip(los, his, self.step, strict=True)
+        ]
+        self.w = column(weight, n, 0)
+        self.objective = None if objective is None else whole(objective, 0)
+        self._read_knowledge(knowledge)
+        self.protection = text(protection, "shown", "none asked", "ignored")
+        self.levels = Levels.read(levels, n)
+        need(type(attackers) is list and attackers, "no attackers")
+        self.attackers = [Attacker.read(x, n) for x in attackers]
+        need(len({x.name for x in self.attackers}) == len(attackers), "two attackers of one name")
+        equation, defined = map(numbers, entries(definitions, "equation", "cell"))
+        need(len(equation) == len(defined), "definitions of unequal length")
+        need(all(0 <= j < self.m for j in equation) and all(0 <= i < n for i in defined), "definitions: not there")
+        self.definitions = list(zip(equation, defined, strict=True))
+        need(type(witnesses) is list, "no list of witnesses")
+        self.witnesses = [Witness.read(x, n, len(attackers)) for x in witnesses]
+        self._read_bound(bound)
+        self.status = text(status, "optimal", "feasible", "infeasible")
+        text(engine)
+
+    def _read_knowledge(self, x: Json) -> None:
+        need(type(x) is dict, "knowledge is no object")
+        rule = text(x.get("rule"), "rounded", "perturbed", "interval", "suppressed", "adjusted")
+        names = {
+            "rounded": ("kind", "base", "steps"), "perturbed": ("kind", "form", "amount"), "interval": ("lo", "hi"),
+            "suppressed": ("withheld",), "adjusted": ("most",),
+        }[rule]  # fmt: skip
+        entries(x, "rule", *names)
+        self.rule, self.knowledge = rule, dict(x)
+        if "kind" in names:
+            text(x["kind"], "paper", "strict")
+        if rule == "rounded":
+            self.knowledge |= {"base": column(x["base"], self.n, 0), "steps": whole(x["steps"], 1)}
+        elif rule == "perturbed":
+            text(x["form"], "distance", "base")
+            self.knowledge["amount"] = column(x["amount"], self.n, 0)
+        elif rule == "interval":
+            self.knowledge |= {"lo": bounds(x["lo"], self.n), "hi": bounds(x["hi"], self.n)}
+        elif rule == "suppressed":
+            increasing(x["withheld"], self.n)
+        elif x["most"] is not None:
+            self.knowledge["most"] = column(x["most"], self.n, 0)
+
+    def _read_bound(self, x: Json) -> None:
+        value, unit, self.tree = entries(x, "value", "unit", "tree")
+        if value is not None and text(value) != "infeasible":
+            need(re.fullmatch(r"-?[0-9]{1,40}(/[0-9]{1,40})?", value), "the bound's value is no rational")
+            need(not value.endswith("/0") and str(Fraction(value)) == value, "the bound's value is not in lowest terms")
+            value = Fraction(value)
+        self.value: Fraction | str | None = value
+        size, equation, multiplier = entries(unit, "size", "equation", "multiplier")
+        self.unit = whole(size, 1), self._multipliers(equation, multiplier)
+        need(type(self.tree) is list, "the tree is no list")
+        for node in self.tree:
+            if type(node) is dict and "kind" not in node:
+                i, at = entries(node, "cell", "at")
+                whole(at)
+                need(0 <= whole(i) < self.n, "a branching on no cell")
+            else:
+                kind, d, equation, multiplier = entries(node, "kind", "denominator", "equation", "multiplier")
+                text(kind, "dual", "farkas", "modular")
+                whole(d, 1)
+                increasing(equation, self.m)
+                self._multipliers(equation, multiplier)
+
+    def _multipliers(self, equation: Json, multiplier: Json) -> list[tuple[int, int]]:
+        found = numbers(equation)
+        need(all(0 <= j < self.m for j in found), "a multiplier of no equation")
+        return list(zip(found, numbers(multiplier, len(found)), strict=True))
+
+
+# ---- the specification: truth --------------------------------------------------------------------------------------------------------------------
+
+
+def misses(rows: Sequence[tuple[int, dict[int, int]]], x: Sequence[int]) -> bool:
+    return any(sum(c * x[i] for i, c in terms.items()) != right for right, terms in rows)
+
+
+def within(x: Sequence[int], lo: Sequence[Bound], hi: Sequence[Bound], d: int = 1) -> bool:
+    """Whether lo ≤ x/d ≤ hi."""
+    return all((p is None or p * d <= y) and (q is None or y <= q * d) for y, p, q in zip(x, lo, hi, strict=True))
+
+
+def box(r: Reading) -> tuple[list[Bound], list[Bound], bool]:
+    """Check 3: what the public learns of every cell, and whether it learns that values are whole."""
+    assert r.v is not None
+    k, lo, hi = r.knowledge, [], []
+    for i, (a, v) in enumerate(zip(r.a, r.v, strict=True)):
+        low: Bound
+        high: Bound
+        if r.rule == "interval":
+            low, high = k["lo"][i], k["hi"][i]
+        elif r.rule == "suppressed":
+            low, high = (None, None) if i in k["withheld"] else (v, v)
+        elif r.rule == "adjusted":
+            low, high = (None, None) if k["most"] is None else (v - k["most"][i], v + k["most"][i])
+        elif r.rule == "rounded":
+            base, s = k["base"][i], k["steps"]
+            if base == 0:
+                width = 0
+            elif k["kind"] == "strict":
+                width = s * base - 1
+            else:
+                width = 0 if s == 1 and a % base == 0 else s * base
+            low, high = v - width, v + width
+        else:
+            t = k["amount"][i]
+            if t == 0:
+                low, high = v, v
+            elif k["form"] == "distance":
+                width = 2 * t if k["kind"] == "paper" else t
+                low, high = v - width, v + width
+            elif k["kind"] == "paper":
+                width = 0 if a % t == 0 else t
+                low, high = v - width, v + width
+            else:
+                low, high = t * (v // t), t * -(-v // t)
+                if v % t == 0:
+                    low, high = low - t, high + t
+        lo.append(low)
+        hi.append(high)
+    return lo, hi, r.rule == "rounded" and k["kind"] == "strict"
+
+
+@dataclass(frozen=True)
+class Region:
+    """What one attacker cannot rule out: the equations, these bounds, and whether values are whole."""
+
+    lo: list[Bound]
+    hi: list[Bound]
+    whole: bool
+
+
+def regions(r: Reading) -> list[Region]:
+    lo, hi, by_box = box(r)
+    return [
+        Region(
+            [max((y for y in ends if y is not None), default=None) for ends in zip(lo, r.lower, k.lower, strict=True)],
+            [min((y for y in ends if y is not None), default=None) for ends in zip(hi, r.upper, k.upper, strict=True)],
+            by_box or k.whole,
+        )
+        for k in r.attackers
+    ]
+
+
+def plain_claim(r: Reading) -> str | None:
+    """A claim that is false by looking at it: checks 1 to 4, and 7 and 8 as far as they are about words."""
+    if misses(r.rows, r.a):
+        return "the true values miss an equation"
+    if not within(r.a, r.lower, r.upper):
+        return "the true values leave the public bounds"
+    if not all(within(r.a, k.lower, k.upper) for k in r.attackers):
+        return "the true values leave an attacker's bounds"
+    if (r.v is None) != (r.status == "infeasible") or (r.v is None) != (r.objective is None):
+        return "values, objective and status contradict each other"
+    rounding = r.method["name"] == "controlled rounding"
+    if rounding:
+        steps, k = r.method.get("steps"), r.knowledge
+        if type(steps) is not int or steps < 1 or r.rule != "rounded" or k["steps"] != steps or k["base"] != r.step:
+            return "the rounding is not as its knowledge and allowed sets say"
+    if r.protection == "none asked" and any(k.asked(r.levels) for k in r.attackers):
+        return "a level is asked"
+    if r.v is None:
+        return None
+    if misses(r.rows, r.v):
+        return "the published values miss an equation"
+    if not all(v in own for v, own in zip(r.v, r.sets, strict=True)):
+        return "a published value is not allowed"
+    if rounding:
+        for a, v, base in zip(r.a, r.v, r.step, strict=True):
+            if v != a if base == 0 else v % base or abs(v - a) >= r.method["steps"] * base:
+                return "a published value is not a rounding"
+    if r.objective != sum(w * abs(v - a) for w, v, a in zip(r.w, r.v, r.a, strict=True)):
+        return "another objective"
+    lo, hi, _ = box(r)
+    if not within(r.a, lo, hi):
+        return "the true values leave the box"
+    if r.value == "infeasible" or (isinstance(r.value, Fraction) and r.value > r.objective):
+        return "the bound exceeds the objective"
+    return None
+
+
+# ---- the specification: evidence -----------------------------------------------------------------------------------------------------------------
+
+
+def wrong_definitions(r: Reading) -> str | None:
+    """Check 5."""
+    cells = [i for _, i in r.definitions]
+    if len(set(cells)) < len(cells) or len({j for j, _ in r.definitions}) < len(cells):
+        return "an equation or a cell is defined twice"
+    late = set(cells)
+    for j, i in r.definitions:
+        terms = r.rows[j][1]
+        if abs(terms.get(i, 0)) != 1:
+            return "a definition without coefficient ±1"
+        if any(c and other in late for other, c in terms.items() if other != i):
+            return "definitions are not triangular"
+        late.remove(i)
+    return None
+
+
+def shift(r: Reading, witness: Witness) -> list[int] | None:
+    """Check 6: Δ of a witness, None when it moves what is no leaf or misses an equation; the definitions are in order."""
+    out = [0] * r.n
+    if {i for _, i in r.definitions} & set(witness.leaf):
+        return None
+    for i, x in zip(witness.leaf, witness.difference, strict=True):
+        out[i] = x
+    for j, i in r.definitions:
+        terms = r.rows[j][1]
+        out[i] = -terms[i] * sum(c * out[other] for other, c in terms.items() if other != i)
+    return None if misses([(0, terms) for _, terms in r.rows], out) else out
+
+
+def meets(reached: Sequence[Fraction], lpl: int, upl: int, spl: int) -> bool:
+    low, high = min(0, *reached, 0), max(0, *reached, 0)
+    return low <= -lpl and high >= upl and high - low >= spl
+
+
+def published_within(r: Reading) -> str | None:
+    """Check 7 where nothing can be worked out from the values: they themselves must be far enough off."""
+    assert r.v is not None
+    for k in r.attackers:
+        for i, lpl, upl, spl in k.asked(r.levels):
+            if spl or not (r.v[i] >= r.a[i] + upl or r.v[i] <= r.a[i] - lpl):
+                return f"cell {i} is published within its levels"
+    return None
+
+
+class Evidence:
+    """Checks 5 to 7: what is wrong with the witnesses, and which levels no table among them shows."""
+
+    def __init__(self, r: Reading) -> None:
+        self.wrong = wrong_definitions(r)
+        self.unshown: list[Level] = []
+        self.asked = [(k, *one) for k, own in enumerate(r.attackers) for one in own.asked(r.levels)]
+        if r.v is None:
+            # The specification does not say what the public learns from nothing: only that witnesses would be needed.
+            self.wrong = self.wrong or (
+                "levels of nothing published" if r.protection == "shown" and self.asked else None
+            )
+            return
+        found = [] if self.wrong else [(shift(r, witness), witness) for witness in r.witnesses]
+        if any(moved is None for moved, _ in found):
+            self.wrong = "a witness that is no table"
+        tables = [(moved, witness) for moved, witness in found if moved is not None]
+        own = regions(r)
+        inside = [[_inside(r, moved, witness.denominator, region) for region in own] for moved, witness in tables]
+        if any(not good[k] for good, (_, witness) in zip(inside, tables, strict=True) for k, _ in witness.covers):
+            self.wrong = self.wrong or "a witness outside a region that it covers"
+        if r.protection != "shown":
+            return
+        if r.rule == "adjusted" and r.knowledge["most"] is None:
+            self.wrong = self.wrong or published_within(r)
+            return
+        for k, i, *level in self.asked:
+            covering = [
+                Fraction(moved[i], witness.denominator)
+                for moved, witness in tables
+                if any(k == other and i in cells for other, cells in witness.covers)
+            ]
+            if not meets(covering, *level):
+                self.wrong = self.wrong or "a level that no witness shows"
+            usable = [
+                Fraction(moved[i], witness.denominator)
+                for good, (moved, witness) in zip(inside, tables, strict=True)
+                if good[k]
+            ]
+            if not meets(usable, *level):
+                self.unshown.append((k, i, *level))  # type: ignore[arg-type]
+
+
+def _inside(r: Reading, moved: list[int], d: int, region: Region) -> bool:
+    return (d == 1 or not region.whole) and within(
+        [a * d + x for a, x in zip(r.a, moved, strict=True)], region.lo, region.hi, d
+    )
+
+
+def slope(r: Reading, multipliers: Sequence[tuple[int, int]]) -> tuple[int, list[int]]:
+    """λ·b and Mᵀλ."""
+    right, out = 0, [0] * r.n
+    for j, x in multipliers:
+        right += x * r.rows[j][0]
+        for i, c in r.rows[j][1].items():
+            out[i] += x * c
+    return right, out
+
+
+def leaf(r: Reading, node: Json, sets: list[Steps]) -> Fraction | str | None:
+    """What a leaf shows: L, or None that there is no table; a text when it shows nothing."""
+    if not all(own.count for own in sets):
+        return None
+    d = node["denominator"]
+    right, m = slope(r, list(zip(node["equation"], node["multiplier"], strict=True)))
+    if node["kind"] == "dual":
+        each = zip(r.w, r.a, m, sets, strict=True)
+        return Fraction(
+            right + sum(min(d * w * abs(v - a) - c * v for v in own.corners(a)) for w, a, c, own in each), d
+        )
+    if node["kind"] == "farkas":
+        least = right + sum(min(-c * own.first, -c * own.last) for c, own in zip(m, sets, strict=True))
+        return None if least > 0 else "a farkas leaf that shows nothing"
+    fits = all(c * own.step % d == 0 for c, own in zip(m, sets, strict=True) if own.count > 1)
+    rest = right - sum(c * own.first for c, own in zip(m, sets, strict=True))
+    return None if d >= 2 and fits and rest % d else "a modular leaf that shows nothing"
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What unit and tree show together."""
+
+    value: Fraction | str | None
+
+
+def wrong_bound(r: Reading) -> str | None:
+    """Check 8, all but whether the value is true."""
+    derived = derive(r)
+    if isinstance(derived, str):
+        return derived
+    return None if r.value == derived.value else f"the tree derives {derived.value}, not {r.value}"
+
+
+def derive(r: Reading) -> Derived | str:
+    """What the tree shows; a text when it shows nothing."""
+    g, multipliers = r.unit
+    right, m = slope(r, multipliers)
+    residue = right
+    for w, a, c, own in zip(r.w, r.a, m, r.sets, strict=True):
+        left = {(w * abs(v - a) - c * v) % g for v in (own.corners(a) if own.count else ())}
+        if len(left) > 1:
+            return "a unit in which tables do not cost the same"
+        residue += sum(left)
+    if not r.tree:
+        return Derived(None)
+    waiting, shown = [r.sets], []
+    for node in r.tree:
+        if not waiting:
+            return "a tree that goes on after its end"
+        sets = waiting.pop()
+        if "kind" in node:
+            shown.append(leaf(r, node, sets))
+        else:
+            i = node["cell"]
+            low, high = sets[i].split(node["at"])
+            waiting += [[*sets[:i], high, *sets[i + 1 :]], [*sets[:i], low, *sets[i + 1 :]]]
+    if waiting:
+        return "a tree that ends too early"
+    for one in shown:
+        if isinstance(one, str):
+            return one
+    counted = [one for one in shown if isinstance(one, Fraction)]
+    if not counted:
+        return Derived("infeasible")
+    above = -(-min(counted).numerator // min(counted).denominator)
+    return Derived(Fraction(above + (residue - above) % g))
+
+
+# ---- the truth by brute force --------------------------------------------------------------------------------------------------------------------
+
+
+SECONDS = 0.5
+"""Of processor time for the ends of one cell."""
+
+
+class TooLongError(Exception):
+    """The time is up."""
+
+
+def in_time(answer: Callable[[], Any]) -> Any:
+    """An answer, or None when it takes too long."""
+
+    def stop(*_: object) -> None:
+        raise TooLongError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        return answer()
+    except TooLongError:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+class Oracle:
+    """Slow exact answers, each found once."""
+
+    MOST_FREE, MOST_VALUES, MOST_NODES = 18, 12, 30_000
+
+    def __init__(self) -> None:
+        self.known: dict[str, Any] = {}
+        self.open = 0
+        """Ends that were not found in time: whether these levels are met is then left to the evidence alone."""
+
+    def _once(self, what: str, key: object, answer: Callable[[], Any]) -> Any:
+        name = f"{what} {key!r}"
+        if name not in self.known:
+            self.known[name] = answer()
+        return self.known[name]
+
+    def protects(self, r: Reading, region: Region, i: int, lpl: int, upl: int, spl: int) -> bool:
+        """Whether the region reaches the levels of one cell, as far as can be told: its real ends at least, its whole ones if found in time."""
+        rows = [(right, list(terms), list(terms.values())) for right, terms in r.rows]
+        for oracle in (exact_lp, integer_points) if region.whole else (exact_lp,):
+            ends = self._once(
+                "ends",
+                (oracle.__name__, rows, region.lo, region.hi, i),
+                lambda oracle=oracle: in_time(lambda: oracle.intervals(rows, region.lo, region.hi, [i])[0]),
+            )
+            if ends is None:
+                self.open += 1
+                continue
+            below, above = (None if end is None else end - r.a[i] for end in ends)
+            wide = below is None or above is None or above - below >= spl
+            if not ((below is None or below <= -lpl) and (above is None or above >= upl) and wide):
+                return False
+        return True
+
+    def least(self, r: Reading) -> int | str | None:
+        """The least cost of all tables of allowed values; None: there is no table; a text: there are too many to try."""
+        return self._once("least", (r.rows, r.a, r.w, r.sets), lambda: self._least(r))
+
+    def _least(self, r: Reading) -> int | str | None:
+        if not all(own.count for own in r.sets):
+            return None
+        free = [i for i, own in enumerate(r.sets) if own.count > 1]
+        if len(free) > self.MOST_FREE or any(r.sets[i].count > self.MOST_VALUES for i in free):
+            return "too many"
+        order = _order(r, free)
+        left = [right - sum(c * r.sets[i].first for i, c in terms.items() if i not in free) for right, terms in r.rows]
+        cost = sum(w * abs(s.first - a) for w, s, a in zip(r.w, r.sets, r.a, strict=True) if s.count == 1)
+        # What the cells from the p-th on can add, at least and at most, to each equation of the p-th; their least cost.
+        choices, room, cheap = [], [], [0]
+        ends = [(0, 0)] * r.m
+        for i in reversed(order):
+            own = [r.sets[i].first + x * r.sets[i].step for x in range(r.sets[i].count)]
+            mine = [(j, terms[i]) for j, (_, terms) in enumerate(r.rows) if terms.get(i)]
+            choices.append([(v, r.w[i] * abs(v - r.a[i])) for v in own])
+            room.append([(j, c, *ends[j]) for j, c in mine])
+            cheap.append(cheap[-1] + min(w for _, w in choices[-1]))
+            for j, c in mine:
+                ends[j] = ends[j][0] + min(c * own[0], c * own[-1]), ends[j][1] + max(c * own[0], c * own[-1])
+        if any(not low <= x <= high for x, (low, high) in zip(left, ends, strict=True)):
+            return None
+        choices, room, cheap = choices[::-1], room[::-1], cheap[::-1]
+        best: int | None = None
+        waiting = [(0, cost, left)]
+        for _ in range(self.MOST_NODES):
+            if not waiting:
+                return best
+            p, cost, left = waiting.pop()
+            if best is not None and cost + cheap[p] >= best:
+                continue
+            if p == len(order):
+                best = cost
+                continue
+            for v, own_cost in sorted(choices[p], key=lambda choice: -choice[1]):
+                after = left.copy()
+                for j, c, low, high in room[p]:
+                    after[j] -= c * v
+                    if not low <= after[j] <= high:
+                        break
+                else:
+                    waiting.append((p + 1, cost + own_cost, after))
+        return "too many"
+
+
+def _order(r: Reading, free: list[int]) -> list[int]:
+    """The free cells, always next one that an equation with few others left holds."""
+    open_cells = [{i for i, c in terms.items() if c and i in free} for _, terms in r.rows]
+    out: list[int] = []
+    while len(out) < len(free):
+        shortest = min((own for own in open_cells if own), key=len, default={i for i in free if i not in out})
+        i = min(shortest)
+        out.append(i)
+        for own in open_cells:
+            own.discard(i)
+    return out
+
+
+@dataclass(frozen=True)
+class Judgement:
+    kind: str
+    reason: str = ""
+    sound: bool = True
+    """False: a claim is false and all evidence is as the specification asks, which would be a gap in the specification."""
+
+
+def judge(content: Json, oracle: Oracle, *, thorough: bool = False) -> Judgement:
+    """Whether some claim or evidence of a certificate is false; ``thorough``: levels that witnesses show are also held against the true ends."""
+    try:
+        r = Reading(content)
+    except MalformedError as error:
+        return Judgement(MALFORMED, str(error))
+    if wrong := plain_claim(r):
+        return Judgement(FALSE, wrong)
+    evidence = Evidence(r)
+    doubtful = evidence.wrong or wrong_bound(r)
+    if wrong := unprotected(r, evidence.asked if thorough else evidence.unshown, oracle) or beaten(r, oracle):
+        return Judgement(FALSE, wrong, doubtful is not None)
+    return Judgement(EVIDENCE, doubtful) if doubtful else Judgement(TRUE)
+
+
+def unprotected(r: Reading, levels: Sequence[Level], oracle: Oracle) -> str | None:
+    """One of these levels that an attacker comes closer than, though all are said to be shown."""
+    if r.v is None or r.protection != "shown":
+        return None
+    if r.rule == "adjusted" and r.knowledge["most"] is None:
+        return published_within(r)
+    own = regions(r)
+    for k, i, *level in levels:
+        if not oracle.protects(r, own[k], i, *level):
+            return f"attacker {k} comes too close to cell {i}"
+    return None
+
+
+def beaten(r: Reading, oracle: Oracle) -> str | None:
+    """A table that costs less than the bound's value, or exists where none is said to."""
+    if r.value is None:
+        return None
+    least = oracle.least(r)
+    if isinstance(least, int) and (r.value == "infeasible" or least < r.value):  # type: ignore[operator]
+        return f"a table costs {least}, the bound is {r.value}"
+    return None
+
+
+# ---- mutations -----------------------------------------------------------------------------------------------------------------------------------
+
+WORDS = (
+    "optimal", "feasible", "infeasible", "shown", "none asked", "ignored", "dual", "farkas", "modular", "strict", "paper", "rounded", "perturbed",
+    "interval", "suppressed", "adjusted", "distance", "base", "controlled rounding", "by hand", "external", "", "0", "1/2",
+)  # fmt: skip
+RICH = ("allowed", "attackers", "bound", "definitions", "equations", "knowledge", "levels", "witnesses")
+"""Parts that are drawn three times as often as the others, unless they are empty."""
+DEEPER = 0.93
+"""How often a mutation goes on into a list or an object, rather than changing it as a whole."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    key: str
+    what: str
+    content: Json
+
+
+def canonical(content: Json) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def mutate(original: str, rng: Random) -> Mutant:
+    """One field of a certificate changed: the part is drawn evenly, then a place in it, then what happens there."""
+    while True:
+        content = json.loads(original)
+        parts = sorted(content)
+        (key,) = rng.choices(parts, [3 if key in RICH and content[key] else 1 for key in parts])
+        holder, at, path = content, key, [key]
+        while type(holder[at]) in (list, dict) and holder[at] and rng.random() < DEEPER:
+            holder = holder[at]
+            at = rng.choice(sorted(holder)) if type(holder) is dict else rng.randrange(len(holder))
+            path.append(at)
+        if holder[at] in ([], "") and rng.random() < 0.8:  # little can be done to nothing but spoil its form
+            continue
+        before = canonical(holder[at])
+        what = (
+            _move(holder, at, rng)
+            if rng.random() < (0.3 if type(holder) is list else 0.08)
+            else _change(holder, at, content, rng)
+        )
+        if what and canonical(content) != original:
+            return Mutant(key, f"{'.'.join(map(str, path))}: {what} (was {before[:60]})", content)
+
+
+def _move(holder: Json, at: Any, rng: Random) -> str:
+    """A change of where something stands: swapped, twice, gone, under another name."""
+    if type(holder) is list:
+        what = rng.choice(("swap", "delete", "double", "copy"))
+        other = rng.choice((at - 1, at + 1)) % len(holder)
+        if what == "swap":
+            holder[at], holder[other] = holder[other], holder[at]
+        elif what == "delete":
+            del holder[at]
+        elif what == "double":
+            holder.insert(at, json.loads(json.dumps(holder[at])))
+        else:
+            holder[at] = json.loads(json.dumps(holder[other]))
+        return what
+    what = rng.choice(("swap", "delete", "rename", "add", "copy"))
+    other = rng.choice(sorted(holder))
+    if what == "swap":
+        holder[at], holder[other] = holder[other], holder[at]
+    elif what == "copy":
+        holder[at] = json.loads(json.dumps(holder[other]))
+    elif what == "add":
+        holder[rng.choice(("more", at + " ", "kind", "note"))] = rng.choice((0, None, "x", [], holder[at]))
+    else:
+        value = holder.pop(at)
+        if what == "rename":
+            holder[rng.choice((at.upper(), at + "s", "x", "", other))] = value
+    return what
+
+
+def _change(holder: Json, at: Any, content: Json, rng: Random) -> str:
+    value = holder[at]
+    if type(value) is int:
+        holder[at] = new = _other_number(value, content, rng)
+    elif type(value) is str:
+        holder[at] = new = _other_text(value, rng)
+    elif type(value) is bool:
+        holder[at] = new = rng.choice((not value, not value, not value, int(value), None, "true"))
+    elif value is None:
+        holder[at] = new = rng.choice((0, 1, -1, 5, 10**6, [], {}, "", False))
+    elif type(value) is list:
+        holder[at] = new = _other_list(value, content, rng)
+    else:
+        holder[at] = new = rng.choice((None, [], {}, [value], list(value.values()), 0))
+    return f"to {canonical(new)[:60]}"
+
+
+def _other_number(x: int, content: Json, rng: Random) -> Json:
+    base = rng.choice((2, 3, 5, 10, 100))
+    near = (x + 1, x - 1, x + 1, x - 1, x + base, x - base, -x, 0, 1, 2 * x, x // 2)
+    luck = rng.random()
+    if luck < 0.7:
+        return rng.choice(near)
+    if luck < 0.8:
+        nominal = content.get("nominal")
+        return rng.choice(nominal) if type(nominal) is list and nominal else 0
+    if luck < 0.93:
+        return rng.choice((1, -1)) * 10 ** rng.choice((3, 6, 12, 18, 20, 39))
+    return rng.choice((bool(x), str(x), None, [x], {"x": x}, True, False))
+
+
+def _other_text(x: str, rng: Random) -> Json:
+    luck = rng.random()
+    if re.fullmatch(r"-?[0-9]+(/[0-9]+)?", x) and luck < 0.7:
+        value = Fraction(x)
+        return rng.choice((
+            str(value + 1), str(value - 1), str(value + Fraction(1, 2)), str(value - Fraction(1, 3)), str(-value), str(2 * value), "0",
+            f"{value.numerator}/{value.denominator}", x + "/1", "+" + x, x + ".0", int(value), str(value + 5), str(value - 5), "10" * 20,
+        ))  # fmt: skip
+    if luck < 0.6:
+        return rng.choice(WORDS)
+    if luck < 0.85 and x:
+        k = rng.randrange(len(x))
+        return rng.choice(
+            (x[:k] + x[k + 1 :], x[:k] + rng.choice("aZ0é \n") + x[k + 1 :], x + x[k], x.swapcase(), x[::-1])
+        )
+    return rng.choice((None, 0, 1, [x], {x: x}, True))
+
+
+def _other_list(x: list[Json], content: Json, rng: Random) -> Json:
+    same = x[0] if x and all(y == x[0] for y in x) else None
+    nominal = content.get("nominal")
+    return rng.choice((
+        None, [], x[::-1], x[:-1], x[1:], [*x, 0], [0, *x], [*x, *x], [x], {}, 0, 1, same, *(nominal[:1] if type(nominal) is list else ()),
+        x[1:] + x[:1], [0] * len(x), [1] * len(x), list(range(len(x))),
+    ))  # fmt: skip
+
+
+def made_to_fit(content: Json, r: Reading) -> Json:
+    """The same with right-hand sides, objective, status, base and bound as the rest has them, so that what is false lies deeper."""
+    out = json.loads(json.dumps(content))
+    out["equations"]["rhs"] = [sum(c * r.a[i] for i, c in terms.items()) for _, terms in r.rows]
+    found = None if r.v is None else sum(w * abs(v - a) for w, v, a in zip(r.w, r.v, r.a, strict=True))
+    out |= {"objective": found, "status": "infeasible" if r.v is None else "feasible"}
+    if r.method["name"] == "controlled rounding" and r.rule == "rounded":
+        out["knowledge"] |= {"base": r.step, "steps": r.method.get("steps")}
+    try:
+        fitted = Reading(out)
+    except MalformedError:
+        return out
+    if isinstance(derived := derive(fitted), Derived):
+        out["bound"]["value"] = None if derived.value is None else str(derived.value)
+    else:
+        out["bound"] |= {"value": None, "tree": [], "unit": {"size": 1, "equation": [], "multiplier": []}}
+    return out
+
+
+def expanded(content: Json, rng: Random) -> Json:
+    """The same certificate with some columns written out: what it says stays the same."""
+    n, out = len(content["nominal"]), json.loads(json.dumps(content))
+    places = [(out, "weight"), (out, "lower"), (out, "upper")] + [(out["allowed"], key) for key in ("lo", "hi", "step")]
+    for holder, key in places:
+        if type(holder[key]) is not list and rng.random() < 0.5:
+            holder[key] = [holder[key]] * n
+    return out
+
+
+# ---- valid certificates --------------------------------------------------------------------------------------------------------------------------
+
+KEY = bytes(32)
+
+
+def bank(seed: int = 0) -> Iterator[tuple[str, Json]]:
+    """Certificates of small tables of every kind, with names."""
+    rng = Random(seed)
+    for name, make in BANK.items():
+        yield from _rounded(name, make(), 5, None, rng)
+    yield from _rounded("causey_cox_ernst", causey_cox_ernst(), 2, None, rng, levels=0)
+    asked = _with_levels(BANK["two_dimensional"](), 1, 1, Random(1))
+    insider = cw.Attacker.knowing(asked, "insider", exactly=asked.sensitivity.asked.tolist())
+    assert len(insider.cell) == 1
+    known = cw.ControlledRounding(5).protect(asked, attackers=[insider], key=KEY)
+    yield "all levels known", json.loads(known.certificate().text)
+    found = Counter[str]()
+    for number in range(160):
+        case = random_case(number)
+        for name, content in _rounded(case.kind, case.table, case.base, case.weights, rng):
+            kind = f"{case.kind}, infeasible" if content["published"] is None else case.kind
+            kind += ", searched" if len(content["bound"]["tree"]) > 1 else ""
+            found[kind] += 1
+            if found[kind] <= (3 if kind == case.kind else 2):
+                yield f"{name}, seed {number}", content
+    searched = 0
+    for number in range(40):
+        shape, base = (((2, 2, 2, 2), 3), ((2, 2, 3, 3), 3), ((2, 2, 2, 2), 5), ((2, 2, 3, 3), 5))[number % 4]
+        made = cw.Table.from_array(np.random.default_rng(number).poisson(4, shape))
+        for name, content in _rounded(f"Poisson {shape}", made, base, None, rng):
+            searched += len(content["bound"]["tree"]) > 1
+            if len(content["bound"]["tree"]) > 1 and searched <= 6:
+                yield f"{name}, seed {number}", content
+    for k, rule in enumerate(HAND * 2):
+        yield from _by_hand(
+            rule, (BANK["two_dimensional"], BANK["hierarchical"], BANK["three_dimensional"])[k % 3](), rng
+        )
+
+
+def _with_levels(made: cw.Table, cells: int, most: int, rng: Random) -> cw.Table:
+    s = made.sensitivity
+    amounts = [np.zeros(made.cells, np.int64) for _ in range(3)]
+    for i in rng.sample(range(made.cells), min(cells, made.cells)):
+        for amount in amounts:
+            amount[i] = rng.randint(0, most)
+        amounts[2][i] *= rng.choice((0, 1, 2))
+    return made.with_sensitivity(Sensitivity(s.status, *amounts))
+
+
+def _attackers(made: cw.Table, rng: Random) -> list[cw.Attacker]:
+    out, unit = [cw.Attacker.external(whole=rng.random() < 0.3)], 10**made.decimals
+    for k in range(rng.choice((0, 0, 1, 2))):
+        cells = rng.sample(range(made.cells), min(made.cells, rng.randint(1, 3)))
+        known = [i for i in cells if rng.random() < 0.4]
+        lower = {i: Fraction(int(made.scaled[i]) - rng.randint(1, 4), unit) for i in cells if i not in known}
+        asked = {rng.randrange(made.cells): (Fraction(1, unit), 0, Fraction(1, unit))} if rng.random() < 0.3 else None
+        shown = {i: str(x.numerator) if x.denominator == 1 else float(x) for i, x in lower.items()}
+        own = None if asked is None else {i: tuple(float(x) for x in level) for i, level in asked.items()}
+        out.append(
+            cw.Attacker.knowing(made, f"insider {k}", lower=shown, exactly=known, whole=rng.random() < 0.3, levels=own)
+        )
+    return out
+
+
+def _rounded(
+    name: str, made: cw.Table, base: Any, weights: Any, rng: Random, levels: int = 3
+) -> Iterator[tuple[str, Json]]:
+    """A rounding, its levels as high as they are met, or ignored."""
+    kind, ignore = rng.choice(("strict", "paper")), rng.random() < 0.15
+    method = cw.ControlledRounding(base, knowledge=kind, ignore_levels=ignore)
+    for most in (4, 3, 2, 1, 1, 0, 0):
+        asked = _with_levels(made, rng.randint(levels > 0, levels), most, rng)
+        try:
+            p = method.protect(asked, weights=weights, attackers=_attackers(made, rng), key=KEY)
+        except cw.InputError:
+            return
+        if p.status != "failed":
+            yield f"{name}, {kind}{', levels ignored' * ignore}", json.loads(p.certificate().text)
+            return
+
+
+HAND = (
+    "suppressed", "interval", "perturbed distance paper", "perturbed distance strict", "perturbed base paper", "perturbed base strict",
+    "adjusted", "adjusted freely", "rounded paper", "rounded strict",
+)  # fmt: skip
+
+
+def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json]]:
+    """A certificate of a release that no method of the package makes."""
+    n, a = made.cells, made.scaled
+    rounded = cw.ControlledRounding(5, ignore_levels=True).protect(made, key=KEY)
+    assert rounded.scaled is not None
+    v, allowed, five = rounded.scaled, rounded.allowed, np.full(n, 5)
+    words = rule.split()
+    kind: Any = words[-1]
+    method: dict[str, Any] = {"name": "by hand"}
+    if words[0] == "suppressed":
+        v, allowed = a, AllowedSet(a, a, np.zeros(n, np.int64))
+        knowledge = Knowledge.suppressed(v, np.array(sorted(rng.sample(range(n), n - 2))))
+    elif words[0] == "interval":
+        far = cw.exact.NO_BOUND
+        lo, hi = (np.array([int(x) + way * rng.randint(0, 6) for x in a]) for way in (-1, 1))
+        lo[0], hi[0] = rng.choice((-far, lo[0])), far
+        knowledge = Knowledge.interval(lo, hi)
+    elif words[0] == "perturbed":
+        form: Any = words[1]
+        knowledge = Knowledge.perturbed(v, five, form=form, kind=kind, a=a)
+    elif words[0] == "adjusted":
+        knowledge = Knowledge.adjusted(v, None if "freely" in words else five)
+    else:
+        method = {"name": "controlled rounding", "steps": 2}
+        down, up = a - a % 5 - 5 * (a % 5 > 0), a - a % 5 + 5 + 5 * (a % 5 > 0)
+        allowed = AllowedSet(np.maximum(np.where(a % 5, down, a - 5), 0), np.where(a % 5, up, a + 5), five)
+        knowledge = Knowledge.rounded(v, five, kind=kind, steps=2, a=a)
+    for most in (4, 3, 2, 1, 1, 0):
+        asked = _with_levels(made, 3, most, rng)
+        if "freely" in words:
+            s = asked.sensitivity
+            moved = np.where(s.lpl > 0, np.abs(v - a), 0)
+            asked = asked.with_sensitivity(Sensitivity(s.status, moved, moved, np.zeros(n, np.int64)))
+        instance = Instance.of(asked, attackers=_attackers(made, rng))
+        evidence = show_levels(instance, v, knowledge)
+        if evidence.protected:
+            break
+    else:
+        return
+    objective = int((instance.weight * np.abs(v - a)).sum())
+    certificate = Certificate.of(
+        instance, v, allowed=allowed, method=method, knowledge=knowledge, evidence=evidence,
+        bound=prove_bound(instance, allowed, v=v).content, objective=objective, status="feasible", engine="by hand", salt="0a" * 32,
+    )  # fmt: skip
+    yield rule, json.loads(certificate.text)
+
+
+# ---- the run -------------------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Result:
+    """What came of all mutants: (part, judgement, accepted) counted, likewise for those made to fit again, and each failure in words."""
+
+    certificates: int = 0
+    counts: Counts = field(default_factory=Counter)
+    fitted: Counts = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    open: int = 0
+    seconds: float = 0.0
+
+    def text(self) -> str:
+        """Two paragraphs and a table, in Markdown."""
+        head = ["part", "mutations", *BAD, "of these rejected", f"{TRUE}, accepted", f"{TRUE}, rejected"]
+        rows: list[list[object]] = []
+        for key in [*sorted({key for key, _, _ in self.counts}), None]:
+            own = [_count(self.counts, key, *kind) for kind in ([], *([x] for x in BAD))]
+            rejected = sum(_count(self.counts, key, kind, False) for kind in BAD)
+            still = [_count(self.counts, key, TRUE, accepted) for accepted in (True, False)]
+            rows.append([f"`{key}`" if key else "all", *(f"{x:,}" for x in (*own, rejected, *still))])
+        return (
+            f"Valid certificates of {self.certificates} small tables, all accepted unless listed as a failure. Single-field mutations, made before "
+            f"anything is hashed: {_told(self.counts)} Of those false in a claim or in evidence, again with right-hand sides, objective, status and "
+            f"bound made to fit: {_told(self.fitted)} In {self.open:,} of all these a level was judged by its evidence alone (no ends found in "
+            f"{SECONDS} s). **{len(self.failures)} failures** ({self.seconds:.0f} s).\n\n{table(head, rows)}"
+        )
+
+
+def _count(counts: Counts, *wanted: object) -> int:
+    """How many have this part, judgement and acceptance; None: any."""
+    return sum(x for found, x in counts.items() if all(w in (None, f) for w, f in zip(wanted, found, strict=False)))
+
+
+def _told(counts: Counts) -> str:
+    form, claim, evidence = (_count(counts, None, kind) for kind in BAD)
+    missed = sum(_count(counts, None, kind, True) for kind in BAD)
+    false = form + claim + evidence
+    return (
+        f"{_count(counts):,}; {false:,} are false ({form:,} in form, {claim:,} in a claim, {evidence:,} in evidence alone), **{false - missed:,} of "
+        f"these rejected, {missed:,} accepted**; {_count(counts, None, TRUE):,} leave everything true, {_count(counts, None, TRUE, True):,} of these "
+        f"accepted and {_count(counts, None, TRUE, False):,} rejected."
+    )
+
+
+def accepted(content: Json) -> tuple[bool, str]:
+    """Whether the verifier takes a certificate, and its words; anything that it raises but a refusal is let through."""
+    try:
+        verdict = checker.check(content)
+    except checker.Refused as refusal:
+        return False, str(refusal)
+    return bool(verdict), verdict.reason
+
+
+def accepted_file(content: Json, path: Path) -> bool:
+    path.write_bytes(gzip.compress(canonical(content).encode(), 1))
+    return bool(checker.verify(path))
+
+
+def run(cases: int, seed: int) -> Result:
+    """Mutate valid certificates, each in turn."""
+    began, rng, oracle, result = time.perf_counter(), Random(seed), Oracle(), Result()
+    certificates = list(bank())
+    result.certificates = len(certificates)
+    for name, content in certificates:
+        for shown in (content, expanded(content, rng)):
+            judgement, (good, reason) = judge(shown, oracle, thorough=True), accepted(shown)
+            if judgement.kind != TRUE:
+                result.failures.append(f"{name}: a certificate of the package is {judgement.kind}: {judgement.reason}")
+            if not good:
+                result.failures.append(f"{name}: a valid certificate is rejected: {reason}")
+    originals = [(name, canonical(content)) for name, content in certificates]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "certificate.json.gz"
+        for number in range(cases):
+            name, original = originals[number % len(originals)]
+            mutant = mutate(original, rng)
+            if number % BY_FILE == 0 and accepted_file(mutant.content, path) != accepted(mutant.content)[0]:
+                result.failures.append(
+                    f"{name}, mutant {number}, {mutant.what}: another verdict on the file than in memory"
+                )
+            for fault in _try(mutant, oracle, result, path):
+                result.failures.append(f"{name}, mutant {number} of seed {seed}, {mutant.what}: {fault}")
+    result.open, result.seconds = oracle.open, time.perf_counter() - began
+    return result
+
+
+def _try(mutant: Mutant, oracle: Oracle, result: Result, path: Path) -> Iterator[str]:
+    """Judge and count one mutant, and once more made to fit; gives what is wrong, in words."""
+    content = json.loads(canonical(mutant.content))
+    judgement = judge(content, oracle)
+    yield from _compare(mutant.key, content, judgement, result.counts, path)
+    if judgement.kind in (FALSE, EVIDENCE):
+        fitted = made_to_fit(content, Reading(content))
+        if canonical(fitted) != canonical(content):
+            for fault in _compare(mutant.key, fitted, judge(fitted, oracle), result.fitted, path):
+                yield f"made to fit: {fault}"
+
+
+def _compare(key: str, content: Json, judgement: Judgement, counts: Counts, path: Path) -> Iterator[str]:
+    try:
+        good, _ = accepted(content)
+        if good and judgement.kind == MALFORMED:
+            good = accepted_file(content, path)  # where the digits of a number are counted too
+    except Exception as error:  # noqa: BLE001 (a verifier that breaks down is what we look for)
+        counts[key, judgement.kind, False] += 1
+        yield f"the verifier breaks down: {type(error).__name__}: {error}"
+        return
+    counts[key, judgement.kind, good] += 1
+    if good and judgement.kind != TRUE:
+        yield f"accepted though {judgement.kind}: {judgement.reason}"
+    if not judgement.sound:
+        yield f"the specification has a gap: {judgement.reason}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quick", action="store_true", help="2,000 mutations")
+    options = parser.parse_args(arguments)
+    result = run(2000 if options.quick else options.cases, options.seed)
+    print(result.text())
+    for failure in result.failures:
+        print(failure)
+    return 1 if result.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

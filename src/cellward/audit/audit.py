@@ -1,0 +1,339 @@
+"""Audit: what every attacker can work out of a release, cell by cell, and whether that is far enough from the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.audit.ends import HIGH, LOW, Ends
+from cellward.audit.knowledge import Knowledge
+from cellward.audit.region import Region
+from cellward.audit.settle import Effort, Progress, Question, settle
+from cellward.errors import InputError
+from cellward.exact import NO_BOUND
+from cellward.protection import Protection
+from cellward.release import Release
+from cellward.risk.attacker import Attacker, Cell, check_attackers
+from cellward.risk.levels import Levels
+from cellward.risk.sensitivity import CellStatus
+from cellward.table.labels import Labels
+from cellward.table.relations import Relations
+from cellward.table.table import Table
+
+Ints = NDArray[np.int64]
+Number = int | Fraction
+
+PROTECTED, UNDER, DISCLOSED = "protected", "under-protected", "exactly disclosed"
+MET, NOT_MET, OPEN, KNOWN, NONE = "level met", "level not met", "open", "known to the attacker", ""
+BAD = (UNDER, DISCLOSED, NOT_MET)
+
+
+class Intervals(Mapping[str, NDArray[Any]]):
+    """Columns of equal length: cell, attacker, lower, upper (user's units), verdict, shortfall, exact."""
+
+    def __init__(self, columns: dict[str, NDArray[Any]]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def to_pandas(self) -> Any:
+        """A pandas frame."""
+        return _frame("pandas")(self._columns)
+
+    def to_polars(self) -> Any:
+        """A polars frame."""
+        return _frame("polars")(self._columns)
+
+    def __repr__(self) -> str:
+        return f"Intervals({len(self['cell']):,} rows: {', '.join(self)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """Intervals of every attacker; ``protected``: True, False, or None where nothing was asked (or time ran out before it was settled).
+
+    ``open`` counts the intervals that time left unsettled: their ends are what tables found so far reach, so they may be wider in truth.
+    ``claimed`` counts those that rest on an integer solver's word; all others are proven in exact arithmetic.
+    """
+
+    labels: Labels
+    intervals: Intervals
+    ends: Sequence[tuple[Number | None, Number | None]]
+    """The exact ends, row by row; None: no bound to that side."""
+    protected: bool | None
+    open: int
+    claimed: int
+
+    def worst(self, most: int = 10) -> list[str]:
+        """Sentences on the cells that fail, the largest shortfall first."""
+        verdict, short = self.intervals["verdict"], self.intervals["shortfall"]
+        rows = sorted(np.flatnonzero(np.isin(verdict, BAD)).tolist(), key=lambda k: -float(short[k]))
+        return [self.sentence(k) for k in rows[:most]]
+
+    def sentence(self, row: int) -> str:
+        """One row in words."""
+        c = self.intervals
+        name, who = self.labels.name(int(c["cell"][row])), c["attacker"][row]
+        if c["verdict"][row] == NOT_MET:
+            return f"{name}: its published value lies within the protection levels"
+        if c["verdict"][row] == DISCLOSED:
+            return f"{name}: attacker {who} works out its value {c['lower'][row]:g} exactly"
+        return (
+            f"{name}: attacker {who} narrows it down to {c['lower'][row]:g} to {c['upper'][row]:g}, "
+            f"{c['verdict'][row] or 'nothing asked'}"
+            + (f" by {c['shortfall'][row]:g}" if c["shortfall"][row] > 0 else "")
+        )
+
+    def __repr__(self) -> str:
+        verdict = self.intervals["verdict"]
+        counts = [
+            f"{int((verdict == word).sum()):,} {word}" for word in (PROTECTED, MET, UNDER, DISCLOSED, NOT_MET, OPEN)
+        ]
+        shown = [text for text in counts if not text.startswith("0 ")] or ["no verdicts"]
+        return f"Audit({len(verdict):,} intervals: {', '.join(shown)})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """What is audited: the public facts, and the truth where it is at hand."""
+
+    relations: Relations
+    labels: Labels
+    decimals: int
+    lower: Ints
+    upper: Ints
+    v: Ints
+    knowledge: Knowledge
+    a: Ints | None
+    levels: Levels | None
+    unsafe: Ints
+    attackers: tuple[Attacker, ...]
+
+
+def audit(
+    source: Protection | Release,
+    *,
+    attackers: Iterable[Attacker] | None = None,
+    cells: str | Iterable[Cell] = "all",
+    table: Table | None = None,
+    only_levels: bool = False,
+    time_limit_s: float | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Audit:
+    """What each attacker can work out from a release: for every cell the interval of values that it must still think possible.
+
+    ``source``: a Protection, or a Release with or without the ``table`` it was made of (without it there are intervals but no verdicts). ``cells``:
+    ``"all"``, ``"sensitive"``, or a list. ``only_levels`` follows each interval only as far as the levels ask, which is faster.
+    ``attackers``: default those of the protection, or the external one.
+    """
+    case = _case(source, attackers, table)
+    picked = _cells(case, cells)
+    if only_levels and case.a is None:
+        raise InputError("only_levels: a release alone has no levels; give the table it was made of (table=)")
+    effort = Effort(time_limit_s=time_limit_s, threads=threads, seed=seed, progress=progress)
+    center = case.v if case.a is None else case.a
+    regions = [
+        Region.of(case.relations, case.lower, case.upper, case.knowledge, attacker, _center(case.relations, center))
+        for attacker in case.attackers
+    ]
+    questions = []
+    for region, attacker in zip(regions, case.attackers, strict=True):
+        levels = attacker.asked(case.levels) if only_levels and case.levels is not None else None
+        if levels is not None:
+            keep = np.isin(levels.cell, picked)
+            levels = Levels(levels.cell[keep], levels.lpl[keep], levels.upl[keep], levels.spl[keep])
+        questions.append(Question(region, picked, levels))
+    found = (
+        settle(questions, case.labels, [center, case.v], effort)
+        if case.knowledge.intervals
+        else [Ends(region, picked) for region in regions]
+    )
+    return _audit(case, picked, questions, found)
+
+
+def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, table: Table | None) -> _Case:
+    if isinstance(source, Protection):
+        instance = source.instance
+        if source.scaled is None or source.knowledge is None:
+            raise InputError(f"a result called {source.status} has no values to audit; {source.reason}")
+        mine = (
+            instance.attackers
+            if attackers is None
+            else check_attackers(attackers, instance.a, instance.labels, instance.decimals)
+        )
+        levels = instance.sensitivity.levels
+        return _Case(
+            instance.relations, instance.labels, instance.decimals, instance.lower, instance.upper, source.scaled,
+            source.knowledge, instance.a, levels, _unsafe(instance.sensitivity.status, levels), mine,
+        )  # fmt: skip
+    if not isinstance(source, Release):
+        raise InputError(f"a {type(source).__name__} cannot be audited; give a Protection or a Release")
+    mine = (Attacker.external(),) if attackers is None else tuple(attackers)
+    facts = (
+        source.relations,
+        source.labels,
+        source.decimals,
+        source.lower,
+        source.upper,
+        source.scaled,
+        source.knowledge,
+    )
+    if table is None:
+        return _Case(*facts, None, None, np.zeros(0, np.int64), mine)
+    if table.cells != len(source.scaled) or table.decimals != source.decimals:
+        raise InputError(
+            f"table: it has {table.cells} cells and {table.decimals} decimals, the release {len(source.scaled)} and {source.decimals}; "
+            "give the table that was protected"
+        )
+    outside = np.flatnonzero((table.scaled < source.knowledge.lo) | (table.scaled > source.knowledge.hi))
+    if len(outside):
+        name = table.labels.name(int(outside[0]))
+        raise InputError(f"table: the value of {name} contradicts the release; give the table that was protected")
+    check_attackers(mine, table.scaled, table.labels, table.decimals)
+    levels = table.sensitivity.levels
+    return _Case(*facts, table.scaled, levels, _unsafe(table.sensitivity.status, levels), mine)
+
+
+def _unsafe(status: NDArray[np.uint8], levels: Levels) -> Ints:
+    """Cells on which a verdict is due: unsafe, or with a level."""
+    return np.union1d(np.flatnonzero(status == CellStatus.UNSAFE), levels.cell)
+
+
+def _cells(case: _Case, cells: str | Iterable[Cell]) -> Ints:
+    if isinstance(cells, str):
+        if cells == "all":
+            return np.arange(len(case.v))
+        if cells == "sensitive":
+            return case.unsafe
+        raise InputError(f"cells={cells!r} is not known; use 'all', 'sensitive' or a list of cells")
+    return np.unique(np.array([case.labels.find(cell) for cell in cells], np.int64))
+
+
+def _center(relations: Relations, y: Ints) -> Ints:
+    """A whole table that obeys the equations: this one, or, where it is no table (withheld values), one made of the leaf form."""
+    if not relations.residual(y).any():
+        return y
+    form = relations.leaf_form
+    if form.condition.shape[0]:
+        raise InputError(
+            "the release does not add up and leaves no whole table to start from; give the table it was made of"
+        )
+    return np.asarray(form.matrix @ y[form.leaves] + form.constant)
+
+
+def _audit(case: _Case, picked: Ints, questions: list[Question], found: list[Ends]) -> Audit:
+    """Put the ends and verdicts of all attackers into columns."""
+    parts = [_rows(case, *each, picked) for each in zip(case.attackers, questions, found, strict=True)]
+    verdict, exactly = (np.concatenate([part[k] for part in parts]) for k in ("verdict", "exact"))
+    judged = set(verdict.tolist()) - {NONE, KNOWN}
+    protected = None if not judged or judged <= {MET, OPEN} else not judged & {*BAD, OPEN}
+    if OPEN in judged and not judged & set(BAD):
+        protected = None  # not settled in time
+    unit = Fraction(1, 10**case.decimals)
+    ends = [(_times(low, unit), _times(high, unit)) for part in parts for low, high in part["ends"]]
+    columns: dict[str, NDArray[Any]] = {
+        "cell": np.concatenate([part["cell"] for part in parts]),
+        "attacker": np.concatenate([part["attacker"] for part in parts]),
+        "lower": _numbers([low for low, _ in ends], -np.inf),
+        "upper": _numbers([high for _, high in ends], np.inf),
+        "verdict": verdict,
+        "shortfall": _numbers([_times(short, unit) for part in parts for short in part["shortfall"]], 0.0),
+        "exact": exactly,
+    }
+    claimed = sum(len(one.claimed) for one in found)
+    return Audit(case.labels, Intervals(columns), ends, protected, int((~exactly).sum()), claimed)
+
+
+def _rows(case: _Case, attacker: Attacker, question: Question, ends: Ends, picked: Ints) -> dict[str, Any]:
+    """One attacker's rows."""
+    cells = picked if question.levels is None else question.levels.cell
+    asked, known = _asked(case, attacker), set(attacker.known.tolist())
+    low_open, high_open = ends.open
+    exactly = ~(low_open | high_open)[cells] if case.knowledge.intervals else np.ones(len(cells), bool)
+    pairs = [(ends.end(i, LOW), ends.end(i, HIGH)) for i in cells.tolist()]
+    if not case.knowledge.intervals:
+        pairs = [(_none(low), _none(high)) for low, high in ends.outer[:, cells].T.tolist()]
+    verdict = np.full(len(cells), NONE, dtype=object)
+    shortfall: list[int | Fraction] = [0] * len(cells)
+    for k, i in enumerate(cells.tolist()):
+        if i in asked:
+            verdict[k], shortfall[k] = _verdict(case, asked[i], i, *pairs[k], ended=bool(exactly[k]))
+        elif i in known and case.a is not None:
+            verdict[k] = KNOWN
+    who = np.full(len(cells), attacker.name, dtype=object)
+    return {"cell": cells, "attacker": who, "ends": pairs, "verdict": verdict, "shortfall": shortfall, "exact": exactly}
+
+
+def _asked(case: _Case, attacker: Attacker) -> dict[int, tuple[int, int, int]]:
+    """Cells on which this attacker is judged, with their levels (0 where a cell is unsafe and no level is given)."""
+    if case.a is None or case.levels is None:
+        return {}
+    asked = dict.fromkeys(np.setdiff1d(case.unsafe, attacker.known).tolist(), (0, 0, 0))
+    levels = attacker.asked(case.levels)
+    asked.update(
+        zip(
+            levels.cell.tolist(),
+            zip(levels.lpl.tolist(), levels.upl.tolist(), levels.spl.tolist(), strict=True),
+            strict=True,
+        )
+    )
+    return asked
+
+
+def _verdict(
+    case: _Case, levels: tuple[int, int, int], i: int, low: Number | None, high: Number | None, *, ended: bool
+) -> tuple[str, Number]:
+    """The verdict on one cell and one attacker, and by how much the levels are missed; None: no end to that side (or none found yet)."""
+    assert case.a is not None
+    a, (lpl, upl, spl) = int(case.a[i]), levels
+    if not case.knowledge.intervals:
+        v = int(case.v[i])
+        met = v >= a + upl or v <= a - lpl
+        return (MET, 0) if met else (NOT_MET, min(a + upl - v, v - a + lpl))
+    if not ended and (low is None or high is None):
+        return OPEN, 0
+    if low is not None and low == high and ended:
+        return DISCLOSED, max(lpl, upl, spl)
+    below = 0 if low is None else lpl - (a - low)
+    above = 0 if high is None else upl - (high - a)
+    width = 0 if low is None or high is None else spl - (high - low)
+    short = max(below, above, width, 0)
+    if short == 0 and (low is None or low != high):
+        return PROTECTED, 0
+    return (UNDER, short) if ended else (OPEN, 0)
+
+
+def _none(bound: int) -> int | None:
+    return None if abs(bound) == NO_BOUND else bound
+
+
+def _times(end: Number | None, unit: Fraction) -> Number | None:
+    return end if end is None or unit == 1 else end * unit
+
+
+def _numbers(ends: list[Any], missing: float) -> NDArray[Any]:
+    """Whole numbers where all are, doubles otherwise."""
+    if all(type(end) is int for end in ends):
+        return np.array(ends, np.int64)
+    return np.array([missing if end is None else float(end) for end in ends], np.float64)
+
+
+def _frame(package: str) -> Any:
+    try:
+        return __import__(package).DataFrame
+    except ImportError:
+        raise InputError(f"{package} is not installed; install it, or use the columns as they are") from None

@@ -1,0 +1,95 @@
+"""Region: the tables y that one attacker must still think possible: M·y = b, lo ≤ y ≤ hi, y whole or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.audit.knowledge import Knowledge
+from cellward.audit.propagation import propagate
+from cellward.exact import NO_BOUND, freeze
+from cellward.risk.attacker import Attacker
+from cellward.table.relations import Relations
+
+if TYPE_CHECKING:
+    from cellward.table.leaves import LeafForm
+
+Ints = NDArray[np.int64]
+SAFE = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Exact integers throughout; ``center`` is a whole table with M·center = b, inside the bounds or not."""
+
+    relations: Relations
+    lo: Ints
+    hi: Ints
+    whole: bool
+    center: Ints
+
+    def __post_init__(self) -> None:
+        freeze(self.lo, self.hi, self.center)
+
+    @staticmethod
+    def of(
+        relations: Relations, lower: Ints, upper: Ints, knowledge: Knowledge, attacker: Attacker, center: Ints
+    ) -> Region:
+        """Public bounds, what the release tells, and what the attacker knows by itself."""
+        lo, hi = attacker.narrow(np.maximum(lower, knowledge.lo), np.minimum(upper, knowledge.hi))
+        return Region(relations, lo, hi, knowledge.whole or attacker.whole, center)
+
+    @cached_property
+    def outer(self) -> tuple[Ints, Ints]:
+        """Bounds that every table of the region keeps, from one equation at a time."""
+        return propagate(self.relations, self.lo, self.hi, whole=self.whole)
+
+    @property
+    def form(self) -> LeafForm:
+        """a = N·u + c of the relations."""
+        return self.relations.leaf_form
+
+    def table_of(self, leaves: Ints) -> Ints:
+        """The whole table with these values in the leaves."""
+        return np.asarray(self.form.matrix @ leaves + self.form.constant)
+
+    def shift_of(self, leaves: Ints) -> Ints:
+        """The change of all cells that these changes of the leaves bring."""
+        return np.asarray(self.form.matrix @ leaves)
+
+    def contains(self, y: Ints) -> bool:
+        """Whether a whole table lies in the region, exactly."""
+        inside = bool(np.all(y >= self.lo) and np.all(y <= self.hi))
+        return inside and not self.relations.residual(y).any()
+
+    def contains_shift(self, shift: Ints, denominator: int) -> bool:
+        """Whether center + shift/denominator lies in the region, exactly (denominator 1 where values are whole)."""
+        if denominator == 1:
+            return self.contains(self.center + shift)
+        r, largest = self.relations, int(np.abs(shift).max(initial=0))
+        longest = max(int(np.diff(r.indptr).max(initial=0)), 1) * int(np.abs(r.coefs).max(initial=1))
+        if (
+            self.whole
+            or largest * longest >= SAFE
+            or int(np.abs(self.center).max(initial=0)) >= SAFE // 2 // denominator
+        ):
+            return False
+        room = SAFE // 2 // denominator
+        down, up = np.clip(self.lo - self.center, -room, room), np.clip(_minus(self.hi, self.center), -room, room)
+        inside = bool(np.all(shift >= denominator * down) and np.all(shift <= denominator * up))
+        return inside and not r.sums(r.coefs * shift[r.indices]).any()
+
+    @property
+    def unbounded(self) -> NDArray[np.bool_]:
+        """Cells without a finite bound to one side even after propagation."""
+        lo, hi = self.outer
+        return np.asarray((lo == -NO_BOUND) | (hi == NO_BOUND))
+
+
+def _minus(bounds: Ints, center: Ints) -> Ints:
+    """bounds − center without leaving int64."""
+    return np.clip(bounds, -SAFE, SAFE) - center

@@ -1,0 +1,113 @@
+"""Settle: the ends of an attacker's intervals by the cheapest exact means first: propagation, swaps, pushes, then one problem an end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.audit.ends import Ends, Witness
+from cellward.audit.linear import one_by_one, push
+from cellward.audit.region import Region
+from cellward.audit.swaps import Swaps
+from cellward.errors import InputError
+from cellward.risk.levels import Levels
+from cellward.table.labels import Labels
+
+Ints = NDArray[np.int64]
+Progress = Callable[[int, int], None]
+"""Told the number of ends settled and of all ends."""
+
+
+@dataclass(kw_only=True)
+class Effort:
+    """What settling may use, and whom it tells how far it is."""
+
+    time_limit_s: float | None = None
+    threads: int = 1
+    seed: int = 0
+    progress: Progress | None = None
+    began: float = field(default_factory=perf_counter)
+
+    def __post_init__(self) -> None:
+        if self.time_limit_s is not None and not self.time_limit_s > 0:
+            raise InputError(f"time_limit_s={self.time_limit_s}: give a positive number of seconds, or None")
+        if self.threads < 1:
+            raise InputError(f"threads={self.threads}: give at least 1")
+
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self.time_limit_s is not None and perf_counter() - self.began >= self.time_limit_s
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One attacker's region and what is wanted of it: some cells (None: all), or levels."""
+
+    region: Region
+    cells: Ints | None = None
+    levels: Levels | None = None
+
+
+def settle(questions: Sequence[Question], labels: Labels, inside: Sequence[Ints], effort: Effort) -> list[Ends]:
+    """The ends of every question; ``inside``: whole tables that may lie in the regions. Tables found for one attacker are tried on the next."""
+    if not questions:
+        return []
+    relations = questions[0].region.relations
+    swaps = Swaps.of(relations, labels) if _structured(questions) else None
+    ends = [Ends(question.region, question.cells, question.levels) for question in questions]
+    report = _Report(ends, effort.progress)
+
+    def run(k: int, known: Sequence[Witness], pool: ThreadPoolExecutor | None) -> None:
+        mine, rng = ends[k], np.random.default_rng([effort.seed, k])
+        for y in inside:
+            if mine.region.contains(y):
+                mine.see(y)
+        for witness in known:
+            mine.see_shift(witness.shift, witness.denominator)
+        report(k)
+        if swaps is not None:
+            swaps.explore(mine, rng, effort.over)
+            report(k)
+        push(mine, rng, effort.over)
+        report(k)
+        if mine.start is not None and swaps is not None:
+            swaps.explore(mine, rng, effort.over)
+        one_by_one(mine, effort.over, pool, effort.threads)
+        report(k)
+
+    if effort.threads == 1:
+        for k in range(len(ends)):
+            run(k, ends[0].witnesses if k else (), None)
+        return ends
+    with ThreadPoolExecutor(effort.threads) as pool:
+        run(0, (), pool)
+        known = list(ends[0].witnesses)
+        for done in [pool.submit(run, k, known, None) for k in range(1, len(ends))]:
+            done.result()
+    return ends
+
+
+def _structured(questions: Sequence[Question]) -> bool:
+    """Whether there is anything to explore: a cell that can move and is asked for."""
+    return any(bool(np.any(q.region.outer[0] < q.region.outer[1])) for q in questions)
+
+
+class _Report:
+    """Counts settled ends over all attackers."""
+
+    def __init__(self, ends: list[Ends], progress: Progress | None) -> None:
+        self.progress = progress
+        self.left = [2 * int(one.asked.sum()) for one in ends]
+        self.all = sum(self.left)
+        self.ends = ends
+
+    def __call__(self, k: int) -> None:
+        if self.progress is not None:
+            low, high = self.ends[k].open
+            self.left[k] = int(low.sum() + high.sum())
+            self.progress(self.all - sum(self.left), self.all)

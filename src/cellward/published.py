@@ -1,0 +1,119 @@
+"""Published: a release read back from its files, or another tool's rounding, to be audited against the table it was made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.audit.knowledge import Knowledge
+from cellward.errors import InputError
+from cellward.formats.csv_file import read_rows
+from cellward.formats.text import decode_file
+from cellward.release import Release
+from cellward.table.table import Table
+
+Ints = NDArray[np.int64]
+NAME = "controlled rounding"
+
+
+def read_release(
+    path: str | Path, table: Table, *, base: str | None = None, steps: int | None = None, knowledge: str | None = None
+) -> Release:
+    """A release of this table: a folder that cellward wrote, or a CSV of labels and a last column of values.
+
+    The method's parameters are read from ``release.json`` beside the CSV; ``base``, ``steps`` and ``knowledge`` replace them, or stand in for them.
+    """
+    path = Path(path)
+    file = path / "release.csv" if path.is_dir() else path
+    v = _values(file, table)
+    method, digest = _statement(file.with_suffix(".json"), table)
+    method |= {
+        name: given for name, given in (("base", base), ("steps", steps), ("knowledge", knowledge)) if given is not None
+    }
+    if "base" not in method:
+        raise InputError(f"{file}: no release.json beside it says how it was made; give the rounding base (--base)")
+    method = {"name": NAME, "steps": 1, "knowledge": "strict"} | method
+    return Release(
+        labels=table.labels,
+        scaled=v,
+        decimals=table.decimals,
+        method=method,
+        relations=table.relations,
+        lower=table.lower,
+        upper=table.upper,
+        knowledge=_knowledge(method, v, table),
+        digest=digest,
+    )
+
+
+def _values(file: Path, table: Table) -> Ints:
+    """The published values in the table's cell order."""
+    names, rows, at = read_rows(file)
+    place = table.labels.dims or ("cell",)
+    if missing := [dim for dim in place if dim not in names[:-1]]:
+        raise InputError(
+            f"{file}: no column {missing[0]!r} before the values; a release has {', '.join(place)} and then the value"
+        )
+    where = [names.index(dim) for dim in place]
+    v = np.zeros(table.cells, np.int64)
+    seen = np.zeros(table.cells, bool)
+    for row, line in zip(rows, at, strict=True):
+        codes = tuple(row[k] for k in where)
+        try:
+            i = (
+                table.labels.find(codes)
+                if table.labels.dims
+                else table.labels.find(int(codes[0]) if codes[0].isdecimal() else codes[0])
+            )
+            if seen[i]:
+                raise InputError(f"{table.labels.name(i)} occurs twice; keep one row a cell")
+            value = exact.scale_one(row[-1], table.decimals, "its value", strict=True)
+        except InputError as error:
+            raise InputError(f"{file} line {line}: {error}") from None
+        if abs(value) > exact.LARGEST:
+            raise InputError(f"{file} line {line}: {row[-1]} is beyond 2^53; check the value")
+        v[i], seen[i] = value, True
+    if not seen.all():
+        raise InputError(
+            f"{file}: no row for {table.labels.name(int(np.argmin(seen)))}; a release holds every cell of its table"
+        )
+    return v
+
+
+def _statement(file: Path, table: Table) -> tuple[dict[str, Any], str]:
+    """Method and digest of the public statement, nothing where there is none."""
+    if not file.is_file():
+        return {}, ""
+    try:
+        stated = json.loads(decode_file(file, most_bytes=1 << 26))
+        method, decimals, digest = stated["method"], stated["decimals"], stated["certificate"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(
+            f"{file}: not the public statement of a release; restore it, or give the method by options"
+        ) from None
+    if not isinstance(method, dict) or method.get("name") != NAME or not isinstance(digest, str):
+        raise InputError(f"{file}: its method is not {NAME}; other methods cannot be audited from files yet")
+    if decimals != table.decimals:
+        raise InputError(
+            f"{file}: the release has {decimals} decimals, the table {table.decimals}; read the table with --decimals {decimals}"
+        )
+    return method, digest
+
+
+def _knowledge(method: dict[str, Any], v: Ints, table: Table) -> Knowledge:
+    steps, kind, base = method["steps"], method["knowledge"], method["base"]
+    if type(steps) is not int or steps < 1:
+        raise InputError(f"steps: {steps!r} is not a whole number of at least 1")
+    given = base if isinstance(base, list) else [base]
+    if isinstance(base, list) and len(base) != table.cells:
+        raise InputError(f"base: {len(base)} bases for {table.cells} cells; give one, or one a cell")
+    scaled = [exact.scale_one(one, table.decimals, "base", strict=True) for one in given]
+    if min(scaled) < 1:
+        raise InputError("base: a base is a positive number such as 3, 5 or 10")
+    bases = np.array(scaled if isinstance(base, list) else scaled * table.cells, np.int64)
+    return Knowledge.rounded(v, np.where(table.sensitivity.fixed, 0, bases), kind=kind, steps=steps, a=table.scaled)

@@ -1,0 +1,252 @@
+"""Attacker: what one intruder knows of a table beyond the public, cell by cell; stored for the cells it knows more of only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.errors import InputError
+from cellward.exact import NO_BOUND, freeze
+from cellward.risk.levels import Levels
+from cellward.table.labels import Labels
+from cellward.table.table import Table
+
+Ints = NDArray[np.int64]
+Cell = int | tuple[str, ...] | str
+Amounts = Mapping[Cell, Any]
+"""Cells (by number, or by their codes) and amounts in the table's units."""
+
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Attacker:
+    """A name, bounds on some cells (scaled integers; ±NO_BOUND where nothing more is known), and whether it knows that values are whole.
+
+    Made by :meth:`external`, :meth:`knowing`, :meth:`respondent` or :meth:`coalition`, which check it against the table. ``levels`` are what must
+    be kept from this attacker; None: the table's own. ``own`` are its contributions to ``cell``, which add up in a coalition.
+    """
+
+    name: str
+    whole: bool = False
+    cell: Ints = field(default_factory=lambda: _NONE)
+    lower: Ints = field(default_factory=lambda: _NONE)
+    upper: Ints = field(default_factory=lambda: _NONE)
+    own: Ints = field(default_factory=lambda: _NONE)
+    levels: Levels | None = None
+
+    # ---- making ----------------------------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def external(*, whole: bool = False) -> Attacker:
+        """The public: knows the equations, the public bounds and the release; ``whole``: and that true values lie on the table's grid."""
+        return Attacker(name="external", whole=whole)
+
+    @staticmethod
+    def knowing(
+        table: Table,
+        name: str,
+        *,
+        lower: Amounts | None = None,
+        upper: Amounts | None = None,
+        exactly: Iterable[Cell] = (),
+        whole: bool = False,
+        levels: Mapping[Cell, tuple[Any, Any, Any]] | None = None,
+    ) -> Attacker:
+        """An attacker with bounds on cells of its own, in the table's units; ``exactly``: cells whose value it knows.
+
+        ``levels`` maps cells to (lpl, upl, spl); None asks for the table's own levels.
+
+        >>> table = Table.from_array([[20, 50], [8, 19]], dims=["activity", "region"])
+        >>> Attacker.knowing(table, "Smith Ltd", lower={("1", "1"): 12}, exactly=[("2", "1")])
+        Attacker(Smith Ltd, knows more of 2 cells)
+        """
+        known: dict[int, list[int]] = {}
+        for side, amounts in enumerate((lower or {}, upper or {})):
+            for cell, amount in amounts.items():
+                i = _find(table.labels, cell, name)
+                where = f"attacker {name}: {('lower', 'upper')[side]} bound of {table.labels.name(i)}"
+                bound = exact.scale_one(amount, table.decimals, where, "down" if side else "up")
+                known.setdefault(i, [-NO_BOUND, NO_BOUND])[side] = max(-NO_BOUND, min(NO_BOUND, bound))
+        for cell in exactly:
+            i = _find(table.labels, cell, name)
+            known[i] = [int(table.scaled[i])] * 2
+        own_levels = None if levels is None else _levels(table, name, levels)
+        cells = sorted(known)
+        return _checked(
+            Attacker(
+                name=name,
+                whole=whole,
+                cell=np.array(cells, np.int64),
+                lower=np.array([known[i][0] for i in cells], np.int64),
+                upper=np.array([known[i][1] for i in cells], np.int64),
+                own=np.zeros(len(cells), np.int64),
+                levels=own_levels,
+            ),
+            table,
+        )
+
+    @staticmethod
+    def respondent(
+        table: Table,
+        name: str,
+        contributions: Amounts,
+        *,
+        alone: Iterable[Cell] = (),
+        whole: bool = False,
+        levels: Mapping[Cell, tuple[Any, Any, Any]] | None = None,
+    ) -> Attacker:
+        """A respondent knows that a cell holds at least its own contribution, and all of the cells where it is ``alone``."""
+        attacker = Attacker.knowing(table, name, lower=contributions, exactly=alone, whole=whole, levels=levels)
+        negative = np.flatnonzero(table.lower[attacker.cell] < 0)
+        if len(negative):
+            cell = table.labels.name(int(attacker.cell[negative[0]]))
+            raise InputError(
+                f"attacker {name}: {cell} may be negative, so a contribution says nothing of it; give bounds with Attacker.knowing"
+            )
+        own = np.where(attacker.lower > -NO_BOUND, attacker.lower, 0)
+        return Attacker(
+            name=name,
+            whole=whole,
+            cell=attacker.cell,
+            lower=attacker.lower,
+            upper=attacker.upper,
+            own=own,
+            levels=attacker.levels,
+        )
+
+    @staticmethod
+    def coalition(table: Table, name: str, *members: Attacker) -> Attacker:
+        """Several attackers that put together what they know: the narrower bound each, and the sum of their contributions.
+
+        Its levels are the table's own, without the cells that it then knows exactly.
+        """
+        if len(members) < 2:
+            raise InputError(f"attacker {name}: a coalition has at least two members")
+        cell = np.unique(np.concatenate([m.cell for m in members]))
+        lower, upper = np.full(len(cell), -NO_BOUND, np.int64), np.full(len(cell), NO_BOUND, np.int64)
+        own = np.zeros(len(cell), np.int64)
+        for member in members:
+            at = np.searchsorted(cell, member.cell)
+            np.maximum.at(lower, at, member.lower)
+            np.minimum.at(upper, at, member.upper)
+            own[at] += member.own
+        lower = np.where(own > 0, np.maximum(lower, own), lower)
+        whole = any(m.whole for m in members)
+        return _checked(Attacker(name=name, whole=whole, cell=cell, lower=lower, upper=upper, own=own), table)
+
+    def __post_init__(self) -> None:
+        freeze(self.cell, self.lower, self.upper, self.own)
+        if not self.name or not self.name.isprintable():
+            raise InputError(f"attacker {self.name!r}: give it a name of printable characters")
+
+    # ---- using -----------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def known(self) -> Ints:
+        """The cells whose value this attacker knows by itself: nothing can be kept from it there."""
+        return np.asarray(self.cell[self.lower == self.upper])
+
+    def narrow(self, lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
+        """These bounds on all cells, narrowed by what the attacker knows."""
+        if not len(self.cell):
+            return lo, hi
+        lo, hi = lo.copy(), hi.copy()
+        lo[self.cell] = np.maximum(lo[self.cell], self.lower)
+        hi[self.cell] = np.minimum(hi[self.cell], self.upper)
+        return lo, hi
+
+    def asked(self, levels: Levels) -> Levels:
+        """What must be kept from this attacker: its own levels or these, without the cells it knows by itself."""
+        mine = levels if self.levels is None else self.levels
+        keep = ~np.isin(mine.cell, self.known) & ((mine.lpl > 0) | (mine.upl > 0) | (mine.spl > 0))
+        return Levels(mine.cell[keep], mine.lpl[keep], mine.upl[keep], mine.spl[keep])
+
+    def check(self, scaled: Ints, labels: Labels, decimals: int) -> None:
+        """Refuse an attacker whose knowledge the table contradicts: it would be of another table."""
+        mine = [self.cell] if self.levels is None else [self.cell, self.levels.cell]
+        for cells in mine:
+            if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < len(scaled):
+                raise InputError(
+                    f"attacker {self.name}: it knows of cell {int(cells.max())}, the table has cells 0 to {len(scaled) - 1}; make it for this table"
+                )
+        wrong = np.flatnonzero((scaled[self.cell] < self.lower) | (scaled[self.cell] > self.upper))
+        if len(wrong):
+            k = int(wrong[0])
+            i = int(self.cell[k])
+            shown = [
+                "none" if abs(int(bound)) == NO_BOUND else exact.short(int(bound), decimals)
+                for bound in (self.lower[k], self.upper[k])
+            ]
+            raise InputError(
+                f"attacker {self.name}: it takes {labels.name(i)} to lie between {shown[0]} and {shown[1]}, but its value is "
+                f"{exact.short(int(scaled[i]), decimals)}; correct the bounds"
+            )
+
+    def permuted(self, order: Ints) -> Attacker:
+        """The same attacker when cell order[k] becomes cell k."""
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order), dtype=np.int64)
+        by = np.argsort(place[self.cell])
+        return Attacker(
+            name=self.name,
+            whole=self.whole,
+            cell=place[self.cell][by],
+            lower=self.lower[by],
+            upper=self.upper[by],
+            own=self.own[by],
+            levels=None if self.levels is None else self.levels.permuted(place),
+        )
+
+    def __repr__(self) -> str:
+        parts = [self.name]
+        if len(self.cell):
+            parts.append(f"knows more of {len(self.cell):,} cells")
+        if self.whole:
+            parts.append("whole values")
+        return f"Attacker({', '.join(parts)})"
+
+
+def check_attackers(attackers: Iterable[Attacker], scaled: Ints, labels: Labels, decimals: int) -> tuple[Attacker, ...]:
+    """The attackers of one table: at least one, names distinct, each consistent with the table."""
+    found = tuple(attackers)
+    if not found or not all(isinstance(k, Attacker) for k in found):
+        raise InputError("attackers: give a list of at least one Attacker, such as [Attacker.external()]")
+    names = [attacker.name for attacker in found]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"attackers: two are called {twice}; give each a name of its own")
+    for attacker in found:
+        attacker.check(scaled, labels, decimals)
+    return found
+
+
+def _checked(attacker: Attacker, table: Table) -> Attacker:
+    attacker.check(table.scaled, table.labels, table.decimals)
+    return attacker
+
+
+def _find(labels: Labels, cell: Cell, name: str) -> int:
+    try:
+        return labels.find(cell)
+    except InputError as error:
+        raise InputError(f"attacker {name}: {error}") from None
+
+
+def _levels(table: Table, name: str, levels: Mapping[Cell, tuple[Any, Any, Any]]) -> Levels:
+    """Levels in the table's units to scaled ones."""
+    found: dict[int, list[int]] = {}
+    for cell, own in levels.items():
+        i = _find(table.labels, cell, name)
+        where = f"attacker {name}: level of {table.labels.name(i)}"
+        if not isinstance(own, tuple | list) or len(own) != 3:
+            raise InputError(f"{where}: give (lpl, upl, spl)")
+        found[i] = [exact.scale_one(level, table.decimals, where, "up") for level in own]
+    cells = sorted(found)
+    columns = np.array([found[i] for i in cells], np.int64).reshape(-1, 3)
+    return Levels(np.array(cells, np.int64), *(np.ascontiguousarray(column) for column in columns.T))

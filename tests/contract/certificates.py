@@ -1,0 +1,621 @@
+"""Certificates made by hand, and a second, slow reading of docs/certificate.md to compare the verifier with.
+
+The oracle goes through sets element by element and keeps every number as it stands in the page, so that it shares no idea with ``audit/verify.py``.
+"""
+
+import copy
+import gzip
+import hashlib
+import json
+from fractions import Fraction
+
+SALT = "0123456789abcdef" * 4
+NO_LEVELS = {"cell": [], "lpl": 0, "upl": 0, "spl": 0}
+NO_BOUND = {"value": None, "unit": {"size": 1, "equation": [], "multiplier": []}, "tree": []}
+PUBLIC = {"name": "public", "whole": False, "cell": [], "lower": None, "upper": None, "levels": None}
+
+# ---- a 3×3 table with margins, row by row: 20 50 10 80 / 8 19 22 49 / 17 32 12 61 / 45 101 44 190 ------------------------------------------
+
+_ROWS = [[4 * r, 4 * r + 1, 4 * r + 2, 4 * r + 3] for r in range(4)]
+_COLUMNS = [[c, c + 4, c + 8, c + 12] for c in range(4)]
+_NOMINAL = [20, 50, 10, 80, 8, 19, 22, 49, 17, 32, 12, 61, 45, 101, 44, 190]
+
+
+def rounding(kind="strict"):
+    """Rounded to base 5 at the least cost, 16; two witnesses move a cycle, one moves a cell and its margins; two attackers."""
+    up, down = [2, -2, -2, 2], [-2, 2, 2, -2]
+    covers = [[0, 4, 5], [1, 8, 9]]
+    witnesses = [
+        {"denominator": 1, "leaf": [4, 5, 8, 9], "difference": up, "covers": covers},
+        {"denominator": 1, "leaf": [4, 5, 8, 9], "difference": down, "covers": covers},
+        {"denominator": 1, "leaf": [10], "difference": [2], "covers": [[0, 11]]},
+        {"denominator": 1, "leaf": [10], "difference": [-1], "covers": [[0, 11]]},
+    ]
+    if (
+        kind == "paper"
+    ):  # rational tables; the margins that are multiples do not move there, so cell 11 moves along a cycle with halves
+        witnesses[0] |= {"denominator": 2, "difference": [5, -5, -5, 5], "covers": [[0, 4, 5]]}
+        witnesses[2] = {"denominator": 2, "leaf": [6, 10], "difference": [-3, 3], "covers": [[0, 11]]}
+        witnesses[3] = {"denominator": 2, "leaf": [6, 10], "difference": [3, -3], "covers": [[0, 11]]}
+        witnesses.insert(1, {"denominator": 1, "leaf": [4, 5, 8, 9], "difference": up, "covers": [[1, 8, 9]]})
+    levels = {"cell": [4, 5, 6, 11], "lpl": [2, 2, 0, 1], "upl": [2, 2, 0, 1], "spl": [4, 0, 0, 3]}
+    own = {"cell": [8, 9, 10], "lpl": 2, "upl": [2, 0, 3], "spl": [0, 4, 0]}
+    insider = {"name": "insider", "whole": True, "cell": [5, 10], "lower": [None, 12], "upper": [22, 12], "levels": own}
+    return {
+        "format": "cellward certificate",
+        "version": 2,
+        "salt": SALT,
+        "method": {"name": "controlled rounding", "base": "5", "steps": 1},
+        "decimals": 0,
+        "weight_decimals": 0,
+        "equations": {
+            "length": [4] * 8,
+            "rhs": 0,
+            "cell": [i for row in _ROWS + _COLUMNS for i in row],
+            "coef": [1, 1, 1, -1] * 8,
+        },
+        "nominal": _NOMINAL.copy(),
+        "lower": 0,
+        "upper": [None] * 15 + [200],
+        "published": [20, 50, 10, 80, 10, 20, 20, 50, 15, 30, 15, 60, 45, 100, 45, 190],
+        "allowed": {"lo": [a // 5 * 5 for a in _NOMINAL], "hi": [-(-a // 5) * 5 for a in _NOMINAL], "step": 5},
+        "weight": 1,
+        "objective": 16,
+        "knowledge": {"rule": "rounded", "kind": kind, "base": 5, "steps": 1},
+        "protection": "shown",
+        "levels": levels,
+        "attackers": [copy.deepcopy(PUBLIC), insider],
+        "definitions": {"equation": [0, 1, 2, 4, 5, 6, 3], "cell": [3, 7, 11, 12, 13, 14, 15]},
+        "witnesses": witnesses,
+        "bound": {
+            "value": "16",
+            "unit": {"size": 2, "equation": [0, 1, 2, 3], "multiplier": [1, 1, 1, 1]},
+            "tree": [
+                {"kind": "dual", "denominator": 5, "equation": [3, 4, 5, 6, 7], "multiplier": [4, -1, 1, 1, -3]},
+            ],
+        },
+        "status": "optimal",
+        "engine": "by hand",
+    }
+
+
+# ---- 2x + 2y + z = 5 with even x and y and odd z, true values 2, 2, −3 ---------------------------------------------------------------------
+
+
+def _leaf(kind, denominator, *multiplier):
+    return {"kind": kind, "denominator": denominator, "equation": [0] * len(multiplier), "multiplier": list(multiplier)}
+
+
+def searched():
+    """Published 2, 0, 1 at cost 6; a tree with every kind of leaf proves 11/2, and costs are even."""
+    return {
+        **rounding(),
+        "method": {"name": "by hand"},
+        "decimals": 1,
+        "equations": {"length": [3], "rhs": [5], "cell": [0, 1, 2], "coef": [2, 2, 1]},
+        "nominal": [2, 2, -3],
+        "lower": None,
+        "upper": None,
+        "published": [2, 0, 1],
+        "allowed": {"lo": [0, 0, 1], "hi": [5, 4, 5], "step": 2},
+        "objective": 6,
+        "knowledge": {"rule": "interval", "lo": [None, 0, -3], "hi": [3, None, 9]},
+        "protection": "ignored",
+        "levels": {"cell": [0, 2], "lpl": [0, 1], "upl": 0, "spl": 0},
+        "attackers": [copy.deepcopy(PUBLIC)],
+        "definitions": {"equation": [0], "cell": [2]},
+        "witnesses": [],
+        "bound": {
+            "value": "6",
+            "unit": {"size": 2, "equation": [0], "multiplier": [3]},
+            "tree": [
+                {"cell": 2, "at": 2},
+                {"cell": 0, "at": 3},
+                _leaf("dual", 8, -3),
+                _leaf("farkas", 2, -1),
+                {"cell": 2, "at": 3},
+                _leaf("modular", 4, 1),
+                {"cell": 2, "at": 5},
+                _leaf("dual", 1),
+                _leaf("farkas", 1),
+            ],
+        },
+        "status": "feasible",
+    }
+
+
+def infeasible():
+    """The same where z can only be 3: there is no table, modulo 4."""
+    return {
+        **searched(),
+        "published": None,
+        "objective": None,
+        "allowed": {"lo": [0, 0, 3], "hi": [4, 4, 3], "step": [2, 2, 0]},
+        "bound": {**NO_BOUND, "value": "infeasible", "tree": [_leaf("modular", 4, 1)]},
+        "status": "infeasible",
+    }
+
+
+# ---- x + y = t, true values 7, 9, 16, under each rule of knowledge ---------------------------------------------------------------------------
+
+
+def told(knowledge, published, up, down, *, denominator=1, **changes):
+    """One attacker, all that can be shown of x is asked for; one witness moves (x, y) up, one moves them down, both as far as the box allows."""
+    witnesses = [
+        {
+            "denominator": denominator,
+            "leaf": [i for i in (0, 1) if move[i]],
+            "difference": [x for x in move if x],
+            "covers": [[0, 0]],
+        }
+        for move in (up, down)
+        if any(move)
+    ]
+    levels = {
+        "cell": [0],
+        "lpl": -down[0] // denominator,
+        "upl": up[0] // denominator,
+        "spl": (up[0] - down[0]) // denominator,
+    }
+    return {
+        **rounding(),
+        "method": {"name": "by hand"},
+        "weight_decimals": 1,
+        "equations": {"length": [3], "rhs": 0, "cell": [0, 1, 2], "coef": [1, 1, -1]},
+        "nominal": [7, 9, 16],
+        "lower": None,
+        "upper": None,
+        "published": published,
+        "allowed": {"lo": 0, "hi": 30, "step": 1},
+        "weight": [1, 2, 3],
+        "objective": sum(w * abs(v - a) for w, v, a in zip([1, 2, 3], published, [7, 9, 16], strict=True)),
+        "knowledge": knowledge,
+        "levels": levels,
+        "attackers": [copy.deepcopy(PUBLIC)],
+        "definitions": {"equation": [0], "cell": [2]},
+        "witnesses": witnesses,
+        "bound": copy.deepcopy(NO_BOUND),
+        **changes,
+    }
+
+
+def _rounded(kind, steps, base):
+    return {"rule": "rounded", "kind": kind, "base": base, "steps": steps}
+
+
+def _perturbed(form, kind, amount):
+    return {"rule": "perturbed", "kind": kind, "form": form, "amount": amount}
+
+
+def every():
+    """All certificates by name; each of them holds."""
+    asked = {"cell": [0, 1], "lpl": [3, 0], "upl": [9, 3], "spl": 0}
+    weak = {**NO_BOUND, "value": "0", "tree": [{"kind": "dual", "denominator": 1, "equation": [], "multiplier": []}]}
+    return {
+        "rounding strict": rounding(),
+        "rounding paper": rounding("paper"),
+        "searched": searched(),
+        "infeasible": infeasible(),
+        "rounded strict": told(_rounded("strict", 2, 5), [5, 10, 15], (7, 0), (-11, 5)),
+        "rounded paper": told(_rounded("paper", 1, [5, 3, 5]), [7, 9, 16], (10, 0), (-10, 0), denominator=2, bound=weak),
+        "rounded paper in steps": told(_rounded("paper", 2, [5, 5, 0]), [5, 11, 16], (8, -8), (-12, 12), bound=weak),
+        "distance paper": told(_perturbed("distance", "paper", [2, 3, 5]), [5, 8, 13], (2, 0), (-6, 0)),
+        "distance strict": told(_perturbed("distance", "strict", [2, 3, 5]), [5, 8, 13], (0, 0), (-4, 0)),
+        "base paper": told(_perturbed("base", "paper", [4, 3, 5]), [5, 9, 14], (2, 0), (-6, 0)),
+        "base strict": told(_perturbed("base", "strict", [4, 5, 7]), [8, 8, 16], (5, -4), (-3, 1)),
+        "base strict fixed": told(_perturbed("base", "strict", [4, 5, 0]), [8, 8, 16], (4, -4), (-1, 1)),
+        "interval": told({"rule": "interval", "lo": [3, None, 10], "hi": [None, 12, 20]}, [7, 9, 16], (4, 0), (-4, -2)),
+        "suppressed": told({"rule": "suppressed", "withheld": [0, 2]}, [7, 9, 16], (14, 0), (-7, 0), lower=0, upper=[None, 9, 30]),
+        "adjusted": told({"rule": "adjusted", "most": [3, 0, 4]}, [6, 9, 15], (2, 0), (-4, 0), status="feasible"),
+        "adjusted freely": told({"rule": "adjusted", "most": None}, [4, 12, 16], (0, 0), (0, 0), levels=asked),
+        "nothing asked": told({"rule": "adjusted", "most": 5}, [6, 9, 15], (0, 0), (0, 0), protection="none asked"),
+    }  # fmt: skip
+
+
+def canonical(content):
+    """The JSON bytes of a certificate."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def digest(content):
+    """What is published of it."""
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def save(content, path):
+    """Write a certificate file."""
+    path.write_bytes(gzip.compress(canonical(content), mtime=0))
+    return path
+
+
+def changed(content, path, value):
+    """A certificate with another value at one place; what is not on the way there is shared."""
+    if not path:
+        return value
+    out = content.copy()
+    out[path[0]] = changed(content[path[0]], path[1:], value)
+    return out
+
+
+def changes(content, path=()):
+    """Every change of one place: (path, changed certificate)."""
+    here = content
+    for key in path:
+        here = here[key]
+    for value in _others(here):
+        yield path, changed(content, path, value)
+    for key in here if isinstance(here, dict) else range(len(here)) if isinstance(here, list) else ():
+        yield from changes(content, (*path, key))
+
+
+def _others(x):
+    """What could stand in the place of x."""
+    if isinstance(x, bool):
+        return [not x, int(x), None]
+    if isinstance(x, int):
+        return [x + 1, x - 1, -x, 2 * x, 0, 1, 2, 5, True, None, str(x), [x]]
+    if isinstance(x, str):
+        words = [
+            "paper",
+            "strict",
+            "base",
+            "distance",
+            "dual",
+            "farkas",
+            "modular",
+            "optimal",
+            "feasible",
+            "infeasible",
+            "shown",
+            "ignored",
+        ]
+        return [x + " ", x[:-1], "", *words, "none asked", "adjusted", "controlled rounding", "5", 5, None]
+    if isinstance(x, list):
+        shorter = [x[:i] + x[i + 1 :] for i in range(len(x))]
+        swapped = [[*x[:i], x[i + 1], x[i], *x[i + 2 :]] for i in range(len(x) - 1)]
+        return [*shorter, *swapped, *([*x, y] for y in x), [], [0], [*x, 1], [*x, None], [*x, True], 0, 5, None, {}]
+    if isinstance(x, dict):
+        fewer = [{k: v for k, v in x.items() if k != key} for key in x]
+        return [*fewer, {**x, "more": 1}, {**x, "at": 1}, {}, [], 0, None]
+    return [0, 1, -1, 7, True, "0", "infeasible", [], [0], {}, copy.deepcopy(NO_LEVELS)]
+
+
+# ---- the oracle ------------------------------------------------------------------------------------------------------------------------------
+
+
+def holds(content):
+    """Whether a small certificate holds, by the letter of the page; where that leaves a choice, by the verifier's."""
+    try:
+        _Oracle(content)
+    except (AssertionError, KeyError, TypeError, ValueError, IndexError, AttributeError):
+        return False
+    return True
+
+
+def _whole(x, least=None):
+    assert type(x) is int
+    assert least is None or x >= least
+    return x
+
+
+def _list(x, n=None):
+    assert type(x) is list
+    assert n is None or len(x) == n
+    return [_whole(y) for y in x]
+
+
+def _column(x, n, least=None):
+    return [_whole(y, least) for y in (_list(x, n) if type(x) is list else [_whole(x)] * n)]
+
+
+def _bounds(x, n):
+    assert x is None or type(x) in (int, list)
+    x = x if type(x) is list else [x] * n
+    assert len(x) == n
+    return [None if y is None else _whole(y) for y in x]
+
+
+def _rising(x, most):
+    assert _list(x) == sorted(set(x))
+    assert all(0 <= y < most for y in x)
+    return x
+
+
+def _keys(x, keys):
+    assert type(x) is dict
+    assert sorted(x) == sorted(keys.split())
+    return x
+
+
+def _between(low, x, high):
+    return (low is None or low <= x) and (high is None or x <= high)
+
+
+class _Oracle:
+    def __init__(self, c):
+        _keys(c, "format version salt method decimals weight_decimals equations nominal lower upper published allowed weight objective knowledge "
+                 "protection levels attackers definitions witnesses bound status engine")  # fmt: skip
+        assert c["format"] == "cellward certificate"
+        assert _whole(c["version"]) == 2
+        assert len(c["salt"]) == 64
+        assert set(c["salt"]) <= set("0123456789abcdefABCDEF")
+        assert 0 <= _whole(c["decimals"]) <= 40
+        assert 0 <= _whole(c["weight_decimals"]) <= 40
+        assert type(c["engine"]) is str
+        assert c["status"] in ("optimal", "feasible", "infeasible")
+        self.c = c
+        self.a = _list(c["nominal"])
+        self.n = len(self.a)
+        self.w = _column(c["weight"], self.n, 0)
+        self.lower, self.upper = _bounds(c["lower"], self.n), _bounds(c["upper"], self.n)
+        self.equations()
+        self.values()
+        self.box()
+        self.method()
+        self.attackers()
+        self.definitions()
+        self.witnesses()
+        self.requirements()
+        self.bound()
+
+    def equations(self):
+        e = _keys(self.c["equations"], "length rhs cell coef")
+        length = [_whole(x, 0) for x in _list(e["length"])]
+        cell = _list(e["cell"], sum(length))
+        coef = _column(e["coef"], len(cell))
+        self.b = _column(e["rhs"], len(length))
+        self.rows, at = [], 0
+        for size in length:
+            self.rows.append([(cell[k], coef[k]) for k in range(at, at + size)])
+            at += size
+        assert all(0 <= i < self.n for i in cell)
+
+    def times(self, x):
+        return [sum(k * x[i] for i, k in row) for row in self.rows]
+
+    def transposed(self, x):
+        out = [0] * self.n
+        for row, y in zip(self.rows, x, strict=True):
+            for i, k in row:
+                out[i] += k * y
+        return out
+
+    def values(self):
+        s = _keys(self.c["allowed"], "lo hi step")
+        lo, hi, self.step = _column(s["lo"], self.n), _column(s["hi"], self.n), _column(s["step"], self.n, 0)
+        assert all(z > 0 or x == y for x, y, z in zip(lo, hi, self.step, strict=True))
+        self.sets = [[x] if z == 0 else list(range(x, y + 1, z)) for x, y, z in zip(lo, hi, self.step, strict=True)]
+        assert all(_between(*x) for x in zip(self.lower, self.a, self.upper, strict=True))
+        assert self.times(self.a) == self.b
+        self.v = self.c["published"]
+        assert (self.v is None) == (self.c["status"] == "infeasible")
+        if self.v is None:
+            assert self.c["objective"] is None
+        else:
+            _list(self.v, self.n)
+            assert self.times(self.v) == self.b
+            assert all(x in s for x, s in zip(self.v, self.sets, strict=True))
+            assert _whole(self.c["objective"]) == sum(
+                w * abs(x - y) for w, x, y in zip(self.w, self.v, self.a, strict=True)
+            )
+
+    def box(self):
+        k = self.c["knowledge"]
+        self.whole, self.free = False, False
+        v = self.a if self.v is None else self.v
+        self.lo, self.hi = [], []
+        if k["rule"] == "interval":
+            _keys(k, "rule lo hi")
+            self.lo, self.hi = _bounds(k["lo"], self.n), _bounds(k["hi"], self.n)
+        elif k["rule"] == "suppressed":
+            _keys(k, "rule withheld")
+            hidden = _rising(k["withheld"], self.n)
+            self.lo = [None if i in hidden else v[i] for i in range(self.n)]
+            self.hi = self.lo
+        elif k["rule"] == "adjusted":
+            _keys(k, "rule most")
+            self.free = k["most"] is None
+            most = [None] * self.n if self.free else _column(k["most"], self.n, 0)
+            self.lo = [None if t is None else x - t for x, t in zip(v, most, strict=True)]
+            self.hi = [None if t is None else x + t for x, t in zip(v, most, strict=True)]
+        elif k["rule"] == "rounded":
+            _keys(k, "rule kind base steps")
+            s = _whole(k["steps"], 1)
+            self.whole = k["kind"] == "strict"
+            assert k["kind"] in ("strict", "paper")
+            for x, y, b in zip(v, self.a, _column(k["base"], self.n, 0), strict=True):
+                r = s * b - 1 if self.whole else s * b
+                r = 0 if b == 0 or (k["kind"] == "paper" and s == 1 and y % b == 0) else r
+                self.lo.append(x - r)
+                self.hi.append(x + r)
+        else:
+            assert k["rule"] == "perturbed"
+            _keys(k, "rule kind form amount")
+            assert k["kind"] in ("strict", "paper")
+            assert k["form"] in ("distance", "base")
+            for x, y, t in zip(v, self.a, _column(k["amount"], self.n, 0), strict=True):
+                low = high = x
+                if t > 0 and k["form"] == "distance":
+                    r = t if k["kind"] == "strict" else 2 * t
+                    low, high = x - r, x + r
+                elif t > 0 and k["kind"] == "paper":
+                    low, high = (x, x) if y % t == 0 else (x - t, x + t)
+                elif t > 0:
+                    low, high = t * (x // t), t * -(-x // t)
+                    low, high = (low - t, high + t) if x % t == 0 else (low, high)
+                self.lo.append(low)
+                self.hi.append(high)
+        assert all(_between(*x) for x in zip(self.lo, self.a, self.hi, strict=True))
+
+    def method(self):
+        m, k = self.c["method"], self.c["knowledge"]
+        assert type(m["name"]) is str
+        if m["name"] != "controlled rounding":
+            return
+        s = _whole(m["steps"], 1)
+        assert (k["rule"], k["steps"]) == ("rounded", s)
+        base = _column(k["base"], self.n)
+        assert base == self.step
+        for i, b in enumerate(base):
+            near = [
+                x
+                for x in range(self.a[i] - s * b, self.a[i] + s * b + 1)
+                if b > 0 and x % b == 0 and abs(x - self.a[i]) < s * b
+            ]
+            near = near if b > 0 else [self.a[i]]
+            assert self.v is None or self.v[i] in near
+            assert all(x in self.sets[i] for x in near if _between(self.lower[i], x, self.upper[i]))
+
+    def levels(self, x):
+        _keys(x, "cell lpl upl spl")
+        cells = _rising(x["cell"], self.n)
+        columns = [_column(x[key], len(cells), 0) for key in ("lpl", "upl", "spl")]
+        return {i: level for i, *level in zip(cells, *columns, strict=True) if level != [0, 0, 0]}
+
+    def attackers(self):
+        self.known, self.needs, self.asked = [], {}, False
+        table = self.levels(self.c["levels"])
+        assert type(self.c["attackers"]) is list
+        for k, x in enumerate(self.c["attackers"]):
+            _keys(x, "name whole cell lower upper levels")
+            assert type(x["name"]) is str
+            assert type(x["whole"]) is bool
+            cells = _rising(x["cell"], self.n)
+            own = dict(
+                zip(
+                    cells,
+                    zip(_bounds(x["lower"], len(cells)), _bounds(x["upper"], len(cells)), strict=True),
+                    strict=True,
+                )
+            )
+            assert all(_between(low, self.a[i], high) for i, (low, high) in own.items())
+            asked = table if x["levels"] is None else self.levels(x["levels"])
+            self.asked = self.asked or bool(asked)
+            self.known.append((x["whole"] or self.whole, own))
+            for i, level in asked.items():
+                low, high = own.get(i, (None, None))
+                if low is None or low != high:
+                    self.needs[k, i] = level
+        assert self.known
+        assert len({x["name"] for x in self.c["attackers"]}) == len(self.known)
+
+    def definitions(self):
+        d = _keys(self.c["definitions"], "equation cell")
+        equation = _list(d["equation"])
+        cell = _list(d["cell"], len(equation))
+        assert len(set(equation)) == len(set(cell)) == len(cell)
+        for k, (j, c) in enumerate(zip(equation, cell, strict=True)):
+            assert j >= 0
+            assert [x for i, x in self.rows[j] if i == c] in ([1], [-1])
+            assert all(i not in cell or i in cell[: k + 1] for i, _ in self.rows[j])
+        self.order = list(zip(equation, cell, strict=True))
+
+    def witnesses(self):
+        self.reached = {need: [Fraction(0)] for need in self.needs}
+        assert type(self.c["witnesses"]) is list
+        for x in self.c["witnesses"]:
+            _keys(x, "denominator leaf difference covers")
+            d = _whole(x["denominator"], 1)
+            leaf = _rising(x["leaf"], self.n)
+            assert not set(leaf) & {c for _, c in self.order}
+            delta = [0] * self.n
+            for i, y in zip(leaf, _list(x["difference"], len(leaf)), strict=True):
+                assert y != 0
+                delta[i] = y
+            for j, c in self.order:
+                (own,) = (k for i, k in self.rows[j] if i == c)
+                delta[c] = -own * sum(k * delta[i] for i, k in self.rows[j] if i != c)
+            assert not any(self.times(delta))
+            y = [p + Fraction(q, d) for p, q in zip(self.a, delta, strict=True)]
+            covers = [(_list(part)[0], part[1:]) for part in x["covers"]]
+            assert type(x["covers"]) is list
+            _rising([k for k, _ in covers], len(self.known))
+            for k, cells in covers:
+                whole, own = self.known[k]
+                assert d == 1 or not whole
+                for low, high in ((self.lo, self.hi), (self.lower, self.upper)):
+                    assert all(_between(*z) for z in zip(low, y, high, strict=True))
+                assert all(_between(low, y[i], high) for i, (low, high) in own.items())
+                assert len(set(cells)) == len(cells)
+                for i in cells:
+                    self.reached[k, i].append(y[i] - self.a[i])
+
+    def requirements(self):
+        assert self.c["protection"] in ("shown", "none asked", "ignored")
+        assert self.asked == (self.c["protection"] != "none asked")
+        if self.c["protection"] != "shown":
+            assert self.c["witnesses"] == []
+            return
+        assert self.v is not None
+        for (k, i), (lpl, upl, spl) in self.needs.items():
+            if self.free:
+                sides = ([self.v[i] >= self.a[i] + upl] if upl else []) + (
+                    [self.v[i] <= self.a[i] - lpl] if lpl else []
+                )
+                assert spl == 0
+                assert any(sides)
+            else:
+                low, high = min(self.reached[k, i]), max(self.reached[k, i])
+                assert high >= upl
+                assert low <= -lpl
+                assert high - low >= spl
+
+    def multipliers(self, x):
+        rows = _rising(x["equation"], len(self.rows))
+        out = [0] * len(self.rows)
+        for j, y in zip(rows, _list(x["multiplier"], len(rows)), strict=True):
+            out[j] = y
+        return out
+
+    def bound(self):
+        bound = _keys(self.c["bound"], "value unit tree")
+        unit = _keys(bound["unit"], "size equation multiplier")
+        g, mu = _whole(unit["size"], 1), self.multipliers(unit)
+        rest = sum(x * y for x, y in zip(mu, self.b, strict=True))
+        for s, a, w, m in zip(self.sets, self.a, self.w, self.transposed(mu), strict=True):
+            residues = {(w * abs(v - a) - m * v) % g for v in s}
+            assert len(residues) <= 1
+            rest += sum(residues)
+        assert type(bound["tree"]) is list
+        if not bound["tree"]:
+            assert bound["value"] is None
+            return
+        nodes, found = iter(bound["tree"]), []
+        self.node(nodes, self.sets, found)
+        assert list(nodes) == []
+        if not found:
+            assert self.v is None
+            assert bound["value"] == "infeasible"
+            return
+        value = next(x for x in range(min(found).__ceil__(), min(found).__ceil__() + g) if (x - rest) % g == 0)
+        assert bound["value"] == str(value)
+        assert self.v is None or value <= self.c["objective"]
+
+    def node(self, nodes, sets, found):
+        x = next(nodes, None)
+        if type(x) is dict and "at" in x:
+            _keys(x, "cell at")
+            i, at = _whole(x["cell"], 0), _whole(x["at"])
+            for side in ([v for v in sets[i] if v <= at], [v for v in sets[i] if v > at]):
+                self.node(nodes, [*sets[:i], side, *sets[i + 1 :]], found)
+            return
+        _keys(x, "kind denominator equation multiplier")
+        assert x["kind"] in ("dual", "farkas", "modular")
+        d, m = _whole(x["denominator"], 2 if x["kind"] == "modular" else 1), self.multipliers(x)
+        if not all(sets):
+            return
+        right, columns = sum(p * q for p, q in zip(m, self.b, strict=True)), self.transposed(m)
+        if x["kind"] == "modular":
+            assert all(k * t % d == 0 for k, t, s in zip(columns, self.step, sets, strict=True) if len(s) > 1)
+            assert (right - sum(k * s[0] for k, s in zip(columns, sets, strict=True))) % d
+        elif x["kind"] == "farkas":
+            assert (
+                Fraction(right, d)
+                + sum(min(-Fraction(k, d) * v for v in s) for k, s in zip(columns, sets, strict=True))
+                > 0
+            )
+        else:
+            parts = zip(columns, sets, self.w, self.a, strict=True)
+            found.append(
+                Fraction(right, d) + sum(min(w * abs(v - a) - Fraction(k, d) * v for v in s) for k, s, w, a in parts)
+            )

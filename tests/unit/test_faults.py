@@ -1,0 +1,329 @@
+"""Solvers that time out, lie or crash: an error with a name, no values, or safe values all the same; benchmarks/solver_faults.py has thousands."""
+
+import math
+import os
+import signal
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import cellward as cw
+from cellward.audit import bound, linear, settle
+from cellward.protect.rounding import engines
+from cellward.risk.sensitivity import Sensitivity
+from cellward.solve import highs, worker
+from cellward.solve.outcome import Outcome
+from cellward.solve.session import Session
+from cellward.solve.warm import WarmLp
+
+FIGURE_1 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
+LEAST = 16
+II_C = 6
+ENGINES = ["solve_lp", "solve_mip", "solve_flow"]
+
+
+def figure_1(level=2):
+    table = cw.Table.from_array(FIGURE_1, dims=["activity", "region"])
+    return table.with_sensitivity(Sensitivity.of(16, [II_C], *(np.array([level]) for _ in range(3))))
+
+
+def rounded(level=2):
+    return cw.ControlledRounding(5).protect(figure_1(level))
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Replace an adapter where it is used: its true answer goes through ``change``."""
+
+    def put(owner, name, change):
+        true = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given, **options: change(true(*given, **options)))
+
+    return put
+
+
+@pytest.fixture
+def engine(monkeypatch, fake):
+    """Force one of the engines and replace its adapter."""
+
+    def put(name, change):
+        monkeypatch.setattr(engines, "FLOW_FROM", 0 if name == "solve_flow" else 10**9)
+        monkeypatch.setattr(engines, "_WHOLE", -1.0 if name == "solve_mip" else engines._WHOLE)
+        fake(engines, name, change)
+
+    return put
+
+
+@pytest.fixture
+def bound_by_lp(monkeypatch, fake):
+    """Leave the proof of the bound to WarmLp: no potentials, no duals from the engine."""
+    monkeypatch.setattr(bound, "potentials", lambda *_: None)
+    fake(engines, "solve_lp", lambda outcome: replace(outcome, row_duals=None))
+
+
+@pytest.fixture
+def audit_by_lp(monkeypatch):
+    """Leave the attackers to linear and integer programs."""
+    monkeypatch.setattr(settle, "_structured", lambda questions: False)
+
+
+def raises(error):
+    def change(outcome):
+        raise error
+
+    return change
+
+
+# ---- engines -------------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_time_out_releases_nothing(engine, name):
+    engine(name, lambda _: Outcome(status="unknown", limit_reached=True))
+    p = rounded()
+    assert p.status == "failed"
+    with pytest.raises(cw.VerificationError, match="nothing can be released"):
+        p.release()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_nan_in_values_is_no_answer(engine, name):
+    engine(name, lambda outcome: replace(outcome, x=np.full_like(outcome.x, math.nan)))
+    with pytest.raises(cw.SolverError):
+        rounded()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_false_infeasible_stays_a_claim(engine, name):
+    engine(name, lambda _: Outcome(status="infeasible"))
+    p = rounded()
+    verdict = p.certificate().check()
+    assert p.status == "infeasible"
+    assert verdict
+    assert not verdict.proven
+
+
+@pytest.mark.parametrize("name", ["solve_lp", "solve_mip"])
+def test_a_false_optimum_stays_a_claim(monkeypatch, engine, name):
+    true = getattr(engines, name)
+    engine(name, lambda outcome: outcome)
+    monkeypatch.setattr(engines, name, lambda model, **options: true(replace(model, cost=-model.cost), **options))
+    p = rounded(level=0)
+    verdict = p.certificate().check()
+    assert p.status == "optimal"
+    assert p.objective > LEAST
+    assert p.certified_bound <= LEAST
+    assert verdict
+    assert not verdict.proven
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_point_that_is_no_table_is_refused(engine, name):
+    engine(name, lambda outcome: replace(outcome, x=1 - outcome.x * (np.arange(len(outcome.x)) > 0)))
+    with pytest.raises(cw.SolverError, match="does not hold"):
+        rounded()
+
+
+@pytest.mark.parametrize("off", [1e-6, 1e-2])
+@pytest.mark.parametrize("name", ENGINES)
+def test_values_a_little_off_make_the_same_table(engine, name, off):
+    engine(name, lambda outcome: replace(outcome, x=np.abs(outcome.x - off)))
+    p = rounded()
+    assert p.objective == LEAST
+    assert p.release().scaled.tolist() == p.scaled.tolist()
+
+
+@pytest.mark.parametrize("duals", [lambda y: y * math.nan, lambda y: 1000 * y, lambda y: -y, lambda y: y + 1e300])
+def test_garbage_duals_of_the_engine_prove_nothing_false(monkeypatch, engine, duals):
+    monkeypatch.setattr(bound, "potentials", lambda *_: None)
+    engine("solve_lp", lambda outcome: replace(outcome, row_duals=duals(outcome.row_duals)))
+    p = rounded()
+    p.release()
+    assert p.certified_bound <= LEAST
+
+
+def test_a_bound_too_high_is_only_the_solvers_word(engine):
+    engine("solve_mip", lambda outcome: replace(outcome, status="feasible", bound=1e9))
+    p = rounded()
+    assert p.objective == LEAST
+    assert p.certified_bound <= LEAST
+
+
+@pytest.mark.parametrize("error", [cw.SolverError("it gives up."), RuntimeError("it broke down"), MemoryError()])
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_crash_of_an_engine_is_a_solver_error(engine, name, error):
+    engine(name, raises(error))
+    with pytest.raises(cw.SolverError):
+        rounded()
+
+
+def test_duals_of_an_engine_cut_short_prove_nothing_false(engine):
+    engine("solve_lp", lambda outcome: replace(outcome, row_duals=outcome.row_duals[:-1]))
+    try:
+        p = rounded()
+    except cw.SolverError:
+        return
+    assert p.certified_bound <= LEAST
+
+
+@pytest.mark.parametrize("cut", [-1, 0])
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_cut_short_is_a_solver_error(engine, name, cut):
+    engine(name, lambda outcome: replace(outcome, x=outcome.x[:cut]))
+    with pytest.raises(cw.SolverError):
+        rounded()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_killed_worker_is_a_solver_error(monkeypatch, tmp_path, how):
+    true = engines.solve_flow
+
+    def solve(model, **options):
+        worker.warm_up()
+        mine = worker._worker.process.pid
+        os.kill(mine, signal.SIGSTOP)  # held, so that it cannot answer first
+        timer = threading.Timer(0.01, lambda: (os.kill(mine, how), os.kill(mine, signal.SIGCONT)))
+        if how == signal.SIGKILL:
+            timer = threading.Timer(0.01, os.kill, (mine, how))
+        timer.start()
+        try:
+            return true(model, **options)
+        finally:
+            timer.join()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engines, "FLOW_FROM", 0)
+    monkeypatch.setattr(engines, "solve_flow", solve)
+    with pytest.raises(cw.SolverError, match=how.name):
+        rounded()
+    assert len(list(tmp_path.glob("cellward-crash-*.npz"))) == 1
+
+
+# ---- inside HiGHS --------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda answer: replace(answer, x=answer.x[:-1]),
+        lambda answer: replace(answer, x=answer.x * math.nan),
+        lambda answer: replace(answer, x=answer.x + 1e-2),
+        lambda answer: replace(answer, objective=answer.objective + 1e6),
+        raises(RuntimeError("it broke down")),
+    ],
+)
+def test_what_highs_says_is_measured(fake, change):
+    fake(highs, "_run", change)
+    with pytest.raises(cw.SolverError):
+        rounded()
+
+
+# ---- attackers -----------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("duals", [lambda y: y * math.nan, lambda y: 1000 * y, lambda y: y + 1e18])
+def test_garbage_duals_leave_an_audit_true(fake, audit_by_lp, duals):
+    p = rounded()
+    honest = p.audit()
+    fake(Session, "maximise", lambda outcome: replace(outcome, row_duals=duals(outcome.row_duals)))
+    found = p.audit()
+    exactly = found.intervals["exact"]
+    assert [end for end, sure in zip(found.ends, exactly, strict=True) if sure] == [
+        end for end, sure in zip(honest.ends, exactly, strict=True) if sure
+    ]
+    assert found.protected is not False
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda outcome: replace(outcome, x=outcome.x + 3),
+        lambda outcome: replace(outcome, x=outcome.x + 0.01),
+        lambda _: Outcome(status="unknown", limit_reached=True),
+    ],
+)
+def test_useless_points_leave_levels_unshown(fake, audit_by_lp, change):
+    fake(Session, "maximise", change)
+    fake(linear, "solve_mip", change)
+    p = rounded()
+    assert p.status == "failed"
+    assert "not protect" in p.reason
+
+
+def test_a_lying_integer_solver_is_counted_and_shows_nothing(fake, audit_by_lp):
+    honest = rounded(level=0)
+    truth = honest.audit().ends
+    fake(Session, "maximise", lambda outcome: replace(outcome, x=outcome.x + 0.37, row_duals=None))
+    fake(linear, "solve_mip", lambda outcome: replace(outcome, x=np.zeros_like(outcome.x), status="optimal"))
+    found = honest.audit()
+    wrong = sum(
+        end != true
+        for ends, trues in zip(found.ends, truth, strict=True)
+        for end, true in zip(ends, trues, strict=True)
+    )
+    assert 0 < wrong <= found.claimed
+    assert rounded().status == "failed"
+
+
+@pytest.mark.parametrize("error", [cw.SolverError("it gives up."), RuntimeError("it broke down")])
+@pytest.mark.parametrize("place", [(Session, "maximise"), (Session, "_load")])
+def test_a_crash_in_an_audit_is_a_solver_error(fake, audit_by_lp, place, error):
+    p = rounded(level=0)
+    fake(*place, raises(error))
+    with pytest.raises(cw.SolverError):
+        p.audit()
+
+
+@pytest.mark.parametrize("spoil", [lambda x: x[:-1], lambda x: x * math.nan])
+def test_an_audit_cut_short_or_not_a_number_is_a_solver_error(fake, audit_by_lp, spoil):
+    p = rounded(level=0)
+    fake(Session, "maximise", lambda outcome: replace(outcome, x=spoil(outcome.x)))
+    with pytest.raises(cw.SolverError):
+        p.audit()
+
+
+def test_an_objective_too_high_does_not_make_a_cell_endless(fake):
+    # x + y = 5 and x − y = 1 disclose x = 3, y = 2; one equation at a time bounds neither.
+    table = cw.Table.from_equations([3, 2], [[1, 1], [1, -1]], rhs=[5, 1], lower=[None, None])
+    table = table.with_sensitivity(Sensitivity.of(2, [0], *(np.array([1]) for _ in range(3))))
+    release = cw.Release(
+        labels=table.labels,
+        scaled=table.scaled,
+        decimals=0,
+        method={"name": "by hand"},
+        relations=table.relations,
+        lower=table.lower,
+        upper=table.upper,
+        knowledge=cw.Knowledge.suppressed(table.scaled, np.array([0, 1])),
+        digest="",
+    )
+    fake(Session, "maximise", lambda outcome: replace(outcome, objective=1e9))
+    assert cw.audit(release, table=table).protected is not True
+
+
+# ---- the bound -----------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: Outcome(status="unknown", limit_reached=True),
+        lambda _: Outcome(status="infeasible"),
+        lambda outcome: replace(outcome, row_duals=outcome.row_duals * math.nan),
+        lambda outcome: replace(outcome, row_duals=outcome.row_duals + math.inf),
+        lambda outcome: replace(outcome, row_duals=1000 * outcome.row_duals),
+        lambda outcome: replace(outcome, row_duals=outcome.row_duals[:-1]),
+        lambda outcome: replace(outcome, x=outcome.x[:-1]),
+        lambda outcome: replace(outcome, objective=1e9, bound=1e9),
+        raises(cw.SolverError("it gives up.")),
+        raises(RuntimeError("it broke down")),
+    ],
+)
+def test_trouble_in_the_proof_only_costs_sharpness(fake, bound_by_lp, change):
+    fake(WarmLp, "solve", change)
+    p = rounded()
+    p.release()
+    assert p.certified_bound <= LEAST
+    assert p.certificate().check()
