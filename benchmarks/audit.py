@@ -103,7 +103,8 @@ def speed(report: Report, sizes: list[tuple[tuple[int, ...], float, int]]) -> No
                 f"speed {name} {kind}: {off} of {sample} intervals differ, {found.open} open",
             )
             rows.append(
-                [name, kind, f"{p.instance.cells:,}", f"{ours:.2f} s", f"{1000 * rival / sample:.1f} ms ({sample} cells)", f"{ratio:,.0f} ×", found.open, found.claimed]
+                [name, kind, f"{p.instance.cells:,}", f"{ours:.2f} s", f"{1000 * rival / sample:.1f} ms ({sample} cells)", f"{ratio:,.0f} ×",
+                 found.open, found.claimed]
             )  # fmt: skip
     head = [
         "table, base 5",
@@ -189,8 +190,8 @@ def certificates(
         )
         bound = p.certified_bound
         rows.append(
-            [name, p.evidence.requirements, len(p.evidence.shown), f"{size / 1024:,.0f} KiB", f"{wrote:.1f} s", f"{seconds:.1f} s, {megabytes:.0f} MB",
-             f"{p.objective} ({p.status})", bound, "optimum proven" if bound == p.objective else f"{100 * (1 - bound / p.objective):.2f} % below"]
+            [name, p.evidence.requirements, len(p.evidence.shown), f"{size / 1024:,.0f} KiB", f"{wrote:.1f} s",
+             f"{seconds:.1f} s, {megabytes:.0f} MB", f"{p.objective} ({p.status})", bound, "optimum proven" if bound == p.objective else f"{100 * (1 - bound / p.objective):.2f} % below"]
         )  # fmt: skip
     head = [
         "rounding, base 5",

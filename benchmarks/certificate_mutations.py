@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -294,7 +294,7 @@ class Reading:
     def _read_bound(self, x: Json) -> None:
         value, unit, self.tree = entries(x, "value", "unit", "tree")
         if value is not None and text(value) != "infeasible":
-            need(re.fullmatch(r"-?[0-9]{1,40}(/[0-9]{1,40})?", value), "the bound's value is no rational")
+            need(re.fullmatch(r"-?[0-9]+(/[0-9]+)?", value), "the bound's value is no rational")
             need(not value.endswith("/0") and str(Fraction(value)) == value, "the bound's value is not in lowest terms")
             value = Fraction(value)
         self.value: Fraction | str | None = value
@@ -970,6 +970,8 @@ def bank(seed: int = 0) -> Iterator[tuple[str, Json]]:
             searched += len(content["bound"]["tree"]) > 1
             if len(content["bound"]["tree"]) > 1 and searched <= 6:
                 yield f"{name}, seed {number}", content
+    for k, name in enumerate([*BANK] * 2):
+        yield from _tight(name, BANK[name](), ("strict", "paper")[k % 2], rng)
     for k, rule in enumerate(HAND * 2):
         yield from _by_hand(
             rule, (BANK["two_dimensional"], BANK["hierarchical"], BANK["three_dimensional"])[k % 3](), rng
@@ -1016,6 +1018,33 @@ def _rounded(
         if p.status != "failed":
             yield f"{name}, {kind}{', levels ignored' * ignore}", json.loads(p.certificate().text)
             return
+
+
+def _tight(name: str, made: cw.Table, kind: str, rng: Random) -> Iterator[tuple[str, Json]]:
+    """A rounding whose levels are just met, some of cells that an insider knows something of."""
+    cells = sorted(rng.sample(range(made.cells), min(4, made.cells)))
+    unit = 10**made.decimals
+    lower = {i: float(Fraction(int(made.scaled[i]) - rng.randint(1, 3), unit)) for i in cells[:2]}
+    attackers = [cw.Attacker.external(), cw.Attacker.knowing(made, "insider", lower=lower, exactly=cells[3:])]
+    method = cw.ControlledRounding(5 if unit == 1 else "0.5", knowledge=kind)
+    rounded = replace(method, ignore_levels=True).protect(made, attackers=attackers, key=KEY)
+    if rounded.scaled is None:
+        return
+    ends = rounded.audit().ends
+    amounts = [np.zeros(made.cells, np.int64) for _ in range(3)]
+    for i in cells:
+        a = int(made.scaled[i])
+        mine = [
+            (int((a - low * unit) // 1), int((high * unit - a) // 1), int((high - low) * unit // 1))
+            for low, high in (ends[k * made.cells + i] for k in range(1 if i in cells[3:] else 2))
+        ]
+        which = rng.choice(((0, 1), (0, 2), (1, 2), (2,), (0, 1, 2)))
+        for side in which:
+            amounts[side][i] = min(one[side] for one in mine)
+    asked = made.with_sensitivity(Sensitivity(made.sensitivity.status, *amounts))
+    p = method.protect(asked, attackers=attackers, key=KEY)
+    assert p.status == "optimal", f"{name}: the ends of an audit are not reached"
+    yield f"{name}, tight, {kind}", json.loads(p.certificate().text)
 
 
 HAND = (
@@ -1137,8 +1166,8 @@ def run(cases: int, seed: int) -> Result:
     began, rng, oracle, result = time.perf_counter(), Random(seed), Oracle(), Result()
     certificates = list(bank())
     result.certificates = len(certificates)
-    for name, content in certificates:
-        for shown in (content, expanded(content, rng)):
+    for plain, content in certificates:
+        for name, shown in ((plain, content), (f"{plain}, columns written out", expanded(content, rng))):
             judgement, (good, reason) = judge(shown, oracle, thorough=True), accepted(shown)
             if judgement.kind != TRUE:
                 result.failures.append(f"{name}: a certificate of the package is {judgement.kind}: {judgement.reason}")

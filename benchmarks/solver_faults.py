@@ -627,6 +627,9 @@ def run_one(kind: str, place: str, seed: int) -> Run:
         if release is not None:
             out.wrong.append(f"a release of a result called {p.status}")
         return out
+    if unfit := _unfit(one, p.scaled.tolist()):
+        out.wrong.append(f"{'UNSAFE RELEASE' if release is not None else 'protected values'}: {unfit}")
+        return out
     truth = [true_intervals(one.released(p, p.scaled.tolist()), attacker) for attacker in one.attackers]
     if p.protected and (missed := _missed(one.case.table, one.attackers, truth)):
         out.wrong.append(f"protected is {p.protected}, but {missed}")
@@ -699,16 +702,24 @@ def _judge_certificate(out: Run, one: Problem, p: cw.Protection, verdict: Any) -
         out.wrong.append(f"{p.objective_scaled} is proven optimal, but the least cost is {least}")
 
 
-def _judge_release(out: Run, one: Problem, p: cw.Protection, release: cw.Release, truth: Sequence[Any]) -> None:
-    """Additive, every value allowed, every level met: in exact arithmetic, from the table's own words."""
-    t, v = one.case.table, release.scaled.tolist()
+def _unfit(one: Problem, v: list[int]) -> str:
+    """What keeps values from being a rounding, in exact arithmetic and from the table's own words; nothing when all is well."""
+    t = one.case.table
     for j in range(t.relations.equations):
         rhs, members, coefs = t.relations.equation(j)
         if sum(c * v[i] for i, c in zip(members, coefs, strict=True)) != rhs:
-            out.wrong.append(f"UNSAFE RELEASE: equation {j} is missed")
+            return f"equation {j} is missed"
     for i, own in enumerate(random_tables.neighbours(one.case)):
         if v[i] not in own:
-            out.wrong.append(f"UNSAFE RELEASE: cell {i} is {v[i]}, not one of {own}")
+            return f"cell {i} is {v[i]}, not one of {own}"
+    return ""
+
+
+def _judge_release(out: Run, one: Problem, p: cw.Protection, release: cw.Release, truth: Sequence[Any]) -> None:
+    """The protected values and no others, and every level met."""
+    t = one.case.table
+    if release.scaled.tolist() != p.scaled.tolist():
+        out.wrong.append("UNSAFE RELEASE: its values are not the protected ones")
     if missed := _missed(t, one.attackers, truth):
         out.wrong.append(f"UNSAFE RELEASE: {missed}")
     least = one.answer.objective * 10 ** (t.decimals + p.instance.weight_decimals)

@@ -172,10 +172,12 @@ class Protection:
         from cellward.audit.bound import prove_bound
 
         # What is not called optimal cannot be proven so: the root's bound is then all there is to get.
-        nodes = 1 if self.status == "feasible" else max(LEAST_NODES, min(MOST_NODES, SEARCHED // max(self.instance.cells, 1)))
-        return prove_bound(
-            self.instance, self.allowed, v=self.scaled, multipliers=self.multipliers, most_nodes=nodes
+        nodes = (
+            1
+            if self.status == "feasible"
+            else max(LEAST_NODES, min(MOST_NODES, SEARCHED // max(self.instance.cells, 1)))
         )
+        return prove_bound(self.instance, self.allowed, v=self.scaled, multipliers=self.multipliers, most_nodes=nodes)
 
     @property
     def certified_bound(self) -> int | float | None:

@@ -271,9 +271,11 @@ def _others(x):
         ]
         return [x + " ", x[:-1], "", *words, "none asked", "adjusted", "controlled rounding", "5", 5, None]
     if isinstance(x, list):
-        shorter = [x[:i] + x[i + 1 :] for i in range(len(x))]
-        swapped = [[*x[:i], x[i + 1], x[i], *x[i + 2 :]] for i in range(len(x) - 1)]
-        return [*shorter, *swapped, *([*x, y] for y in x), [], [0], [*x, 1], [*x, None], [*x, True], 0, 5, None, {}]
+        some = sorted({*range(min(len(x), 3)), *range(max(len(x) - 2, 0), len(x))})
+        shorter = [x[:i] + x[i + 1 :] for i in some]
+        swapped = [[*x[:i], x[i + 1], x[i], *x[i + 2 :]] for i in some[:-1] if i + 1 < len(x)]
+        doubled = [[*x, x[i]] for i in some]
+        return [*shorter, *swapped, *doubled, [], [0], [*x, 1], [*x, None], [*x, True], 0, 5, None, {}]
     if isinstance(x, dict):
         fewer = [{k: v for k, v in x.items() if k != key} for key in x]
         return [*fewer, {**x, "more": 1}, {**x, "at": 1}, {}, [], 0, None]

@@ -14,6 +14,7 @@ from cellward.audit.ends import HIGH, LOW, Ends, Witness
 from cellward.audit.knowledge import Knowledge
 from cellward.audit.region import Region
 from cellward.audit.settle import Effort, Question, settle
+from cellward.errors import VerificationError
 from cellward.instance import Instance
 from cellward.risk.levels import Levels
 
@@ -140,7 +141,9 @@ def _choose(ends: Sequence[Ends]) -> list[Shown]:
     chosen: list[Shown] = []
     while any(x.any() for x in left):
         gain = sum((reach & todo).sum(axis=(1, 2)) for reach, todo in zip(reaches, left, strict=True))
-        best = int(np.argmax(gain))
+        best = int(np.argmax(gain)) if pool else -1
+        if best < 0 or not gain[best]:
+            raise VerificationError("levels called met are not shown by the tables found; nothing is released")
         covers = []
         for k, (reach, todo) in enumerate(zip(reaches, left, strict=True)):
             new = reach[best] & todo

@@ -268,7 +268,9 @@ def _settle_whole(ends: Ends, model: AttackerModel, cost: Floats, i: int, side: 
     question = model.linear(-cost, whole=True)
     outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=1 - 1e-3)
     _refuse_empty(ends, outcome)
-    if outcome.x is not None and _see(ends, model, outcome.x) and outcome.status == "optimal" and ends.open[side][i]:
+    if outcome.x is None or not _see(ends, model, outcome.x) or outcome.status != "optimal" or model.endless[side][i]:
+        return
+    if ends.open[side][i]:
         ends.claimed.add((i, side))
 
 

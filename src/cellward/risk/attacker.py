@@ -63,7 +63,7 @@ class Attacker:
         ``levels`` maps cells to (lpl, upl, spl); None asks for the table's own levels.
 
         >>> table = Table.from_array([[20, 50], [8, 19]], dims=["activity", "region"])
-        >>> Attacker.knowing(table, "Smith Ltd", lower={("1", "1"): 12}, exactly=[("2", "1")])
+        >>> Attacker.knowing(table, "Smith Ltd", lower={("0", "1"): 12}, exactly=[("1", "0")])
         Attacker(Smith Ltd, knows more of 2 cells)
         """
         known: dict[int, list[int]] = {}

@@ -66,7 +66,8 @@ class ControlledRounding(Method):
             reason = f"{why}; choose another base, widen the cells' bounds or free fixed cells"
             return self._protection(model, "infeasible", began, reason=reason, engine=found.engine)
         if found.x is None or found.bound is None:
-            reason = f"nothing was found within {limits.time_limit_s} s ({found.engine}); give more time"
+            within = "" if limits.time_limit_s is None else f" within {limits.time_limit_s} s"
+            reason = f"nothing was found{within} ({found.engine}); give more time"
             return self._protection(model, "failed", began, reason=reason, engine=found.engine, limit_reached=True)
         down = model.objective(allowed.lo)
         try:
