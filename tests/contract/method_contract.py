@@ -173,7 +173,9 @@ class MethodContract:
         """Every level against every attacker, by exact oracles that share nothing with the package."""
         instance, levels = result.instance, result.instance.sensitivity.levels
         for attacker in instance.attackers:
-            region = Region.of(instance.relations, instance.lower, instance.upper, result.knowledge, attacker, instance.a)
+            region = Region.of(
+                instance.relations, instance.lower, instance.upper, result.knowledge, attacker, instance.a
+            )
             rows = [instance.relations.equation(j) for j in range(instance.relations.equations)]
             lo = [None if x == -NO_BOUND else x for x in region.lo.tolist()]
             hi = [None if x == NO_BOUND else x for x in region.hi.tolist()]

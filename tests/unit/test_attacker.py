@@ -48,7 +48,10 @@ def test_a_coalition_adds_contributions_and_takes_the_narrower_bounds(table):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda t: cw.Attacker.knowing(t, "S", lower={0: 21}), "takes (I, A) to lie between 21 and none, but its value is 20"),
+        (
+            lambda t: cw.Attacker.knowing(t, "S", lower={0: 21}),
+            "takes (I, A) to lie between 21 and none, but its value is 20",
+        ),
         (lambda t: cw.Attacker.knowing(t, "S", upper={("I", "A"): 19}), "between none and 19, but its value is 20"),
         (lambda t: cw.Attacker.knowing(t, "S", lower={9: 0}), "cell 9 does not exist; the table has cells 0 to 8"),
         (lambda t: cw.Attacker.knowing(t, "S", lower={("I", "X"): 0}), "region has no code 'X'; it has A, B, Total"),

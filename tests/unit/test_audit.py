@@ -87,7 +87,8 @@ def test_whole_values_halve_an_interval():
     table = cw.Table.from_equations([3, 1], [[2, 1]], rhs=[7], upper=[3, 2])
     knowledge = cw.Knowledge.interval(np.array([0, 0]), np.array([3, 2]))
     real, whole = (
-        cw.audit(released(table, knowledge), table=table, attackers=[cw.Attacker.external(whole=w)]) for w in (False, True)
+        cw.audit(released(table, knowledge), table=table, attackers=[cw.Attacker.external(whole=w)])
+        for w in (False, True)
     )
     assert real.ends == [(Fraction(5, 2), 3), (1, 2)]
     assert whole.ends == [(3, 3), (1, 1)]

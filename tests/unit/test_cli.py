@@ -174,7 +174,9 @@ def test_levels_are_met_or_nothing_is_written_unless_they_are_ignored(tmp_path, 
     cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[2]), source)
     met = run("protect", source, "--out", tmp_path / "met", "--json")
     assert (met.code, json.loads(met.out)["protected"]) == (0, True)
-    assert "1 requirements against 1 attacker shown by 1 witness" in run("protect", source, "--out", tmp_path / "met").out
+    assert (
+        "1 requirements against 1 attacker shown by 1 witness" in run("protect", source, "--out", tmp_path / "met").out
+    )
     cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[3]), source)
     refused = run("protect", source, "--out", tmp_path / "out")
     assert refused.code == 1
@@ -240,7 +242,9 @@ def test_an_answer_that_does_not_hold_is_never_written(tmp_path, run, monkeypatc
     import numpy as np
 
     def wrong(model, _limits):
-        return SimpleNamespace(status="optimal", x=np.ones(len(model.r), bool), bound=0, engine="a liar", multipliers=None)
+        return SimpleNamespace(
+            status="optimal", x=np.ones(len(model.r), bool), bound=0, engine="a liar", multipliers=None
+        )
 
     monkeypatch.setattr(engines, "solve", wrong)
     said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out")
@@ -436,7 +440,7 @@ def released(tmp_path, run):
 def test_an_audit_of_a_release_folder(released, run, tmp_path):
     said = run("audit", FIRMS, *LONG, "--release", released, "--out", tmp_path / "intervals.csv")
     assert (said.code, said.err) == (0, "")
-    assert "intervals of 1 attackers" in said.out
+    assert "intervals of attacker external" in said.out
     table = rows(tmp_path / "intervals.csv")
     assert table[0] == ["region", "sector", "attacker", "lower", "upper", "verdict", "shortfall", "exact"]
     assert len(table) == len(rows(released / "release.csv"))
@@ -501,7 +505,9 @@ def test_a_certificate_is_checked_with_its_public_half_and_its_table(released, r
     assert run("verify", files[0], "--table", FIRMS, *LONG).code == 0
     other = tmp_path / "other.csv"
     other.write_text(FIRMS.read_text().replace(",5,", ",6,", 1))
-    said = run("verify", files[0], "--table", FIRMS, *LONG, "--totals", "compute", "--missing", "zero", "--upper", "1000000")
+    said = run(
+        "verify", files[0], "--table", FIRMS, *LONG, "--totals", "compute", "--missing", "zero", "--upper", "1000000"
+    )
     assert said.code == 1
     assert "of another table" in said.out
     values = files[1].read_text().split("\n")

@@ -19,9 +19,9 @@ def audit_lines(audit: Audit) -> list[str]:
     """A few lines: the verdicts counted, the widths, and the cells that fail."""
     c = audit.intervals
     width = np.asarray(c["upper"], float) - np.asarray(c["lower"], float)
-    lines = [
-        f"{len(width):,} intervals of {len(set(c['attacker'].tolist())):,} attackers, {int((width == 0).sum()):,} of them a single value"
-    ]
+    attackers = dict.fromkeys(c["attacker"].tolist())
+    who = f"attacker {next(iter(attackers))}" if len(attackers) == 1 else f"{len(attackers):,} attackers"
+    lines = [f"{len(width):,} intervals of {who}, {int((width == 0).sum()):,} of them a single value"]
     counts = {word: int((c["verdict"] == word).sum()) for word in dict.fromkeys(c["verdict"].tolist()) if word}
     if counts:
         lines.append(", ".join(f"{count:,} {word}" for word, count in counts.items()))
