@@ -81,6 +81,11 @@ class Instance:
         """Number of cells."""
         return len(self.a)
 
+    @property
+    def asks(self) -> bool:
+        """Whether a positive level is asked against any attacker."""
+        return any(len(attacker.wanted(self.sensitivity.levels)) for attacker in self.attackers)
+
     def __repr__(self) -> str:
         return f"Instance({self.cells:,} cells, {self.relations.equations:,} equations, {len(self.sensitivity.unsafe):,} unsafe)"
 

@@ -161,8 +161,7 @@ class Protection:
     @cached_property
     def protected(self) -> bool | None:
         """Whether every level is shown to be met against every attacker; None where none is asked, or nothing is published."""
-        asked = any(len(attacker.asked(self.instance.sensitivity.levels)) for attacker in self.instance.attackers)
-        if not asked or self.scaled is None:
+        if not self.instance.asks or self.scaled is None:
             return None
         return not self.ignore_levels and self.evidence.protected
 

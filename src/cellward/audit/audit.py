@@ -154,8 +154,7 @@ def audit(
     for region, attacker in zip(regions, case.attackers, strict=True):
         levels = attacker.asked(case.levels) if only_levels and case.levels is not None else None
         if levels is not None:
-            keep = np.isin(levels.cell, picked)
-            levels = Levels(levels.cell[keep], levels.lpl[keep], levels.upl[keep], levels.spl[keep])
+            levels = levels.take(np.isin(levels.cell, picked))
         questions.append(Question(region, picked, levels))
     found = (
         settle(questions, case.labels, [center, case.v], effort)

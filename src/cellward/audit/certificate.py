@@ -51,7 +51,6 @@ class Certificate:
         salt: str,
     ) -> Certificate:
         """State what is to be shown of published values v; without ``evidence`` the levels are ignored."""
-        asked = any(len(attacker.asked(instance.sensitivity.levels)) for attacker in instance.attackers)
         shown = () if evidence is None else evidence.shown
         return Certificate(
             {
@@ -67,7 +66,7 @@ class Certificate:
                 "weight": compact(instance.weight),
                 "objective": objective,
                 "knowledge": dict(knowledge.stated),
-                "protection": "none asked" if not asked else "ignored" if evidence is None else "shown",
+                "protection": "none asked" if not instance.asks else "ignored" if evidence is None else "shown",
                 "attackers": [_attacker(attacker) for attacker in instance.attackers],
                 "definitions": _definitions(instance.relations) if shown else {"equation": [], "cell": []},
                 "witnesses": [_witness(one, _leaves(instance.relations)) for one in shown],

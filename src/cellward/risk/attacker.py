@@ -163,9 +163,13 @@ class Attacker:
 
     def asked(self, levels: Levels) -> Levels:
         """What must be kept from this attacker: its own levels or these, without the cells it knows by itself."""
+        mine = self.wanted(levels)
+        return mine.take(~np.isin(mine.cell, self.known))
+
+    def wanted(self, levels: Levels) -> Levels:
+        """The positive levels against this attacker: its own or these."""
         mine = levels if self.levels is None else self.levels
-        keep = ~np.isin(mine.cell, self.known) & ((mine.lpl > 0) | (mine.upl > 0) | (mine.spl > 0))
-        return Levels(mine.cell[keep], mine.lpl[keep], mine.upl[keep], mine.spl[keep])
+        return mine.take((mine.lpl > 0) | (mine.upl > 0) | (mine.spl > 0))
 
     def check(self, scaled: Ints, labels: Labels, decimals: int) -> None:
         """Refuse an attacker whose knowledge the table contradicts: it would be of another table."""

@@ -36,6 +36,10 @@ class Levels:
     def __len__(self) -> int:
         return len(self.cell)
 
+    def take(self, keep: NDArray[np.bool_]) -> Levels:
+        """Only these of the levels."""
+        return Levels(self.cell[keep], self.lpl[keep], self.upl[keep], self.spl[keep])
+
     def permuted(self, place: Ints) -> Levels:
         """The same levels when cell i becomes cell place[i]."""
         order = np.argsort(place[self.cell])
