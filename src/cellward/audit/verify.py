@@ -79,7 +79,7 @@ def verify(path: Any, *, expected: dict[str, Any] | None = None) -> Verdict:
 def load(path: Any) -> Any:
     """Read a certificate strictly: one gzip member, unpacked no further than a certificate would grow, its JSON in canonical form."""
     packed = _read(path)
-    unpacker, most = zlib.decompressobj(zlib.MAX_WBITS | 16), min(MOST_BYTES, max(1 << 25, 100 * len(packed)))
+    unpacker, most = zlib.decompressobj(zlib.MAX_WBITS | 16), min(MOST_BYTES, max(1 << 25, 25 * len(packed)))
     try:
         data = unpacker.decompress(packed, most + 1)
         _need(len(data) <= most, f"unpacks to more than {most} bytes")
