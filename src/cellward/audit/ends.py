@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,19 +55,20 @@ class Ends:
         """The whole table of the region seen last."""
         self.witnesses: list[Witness] = []
         """The tables that brought an end nearer, as far as memory is worth it."""
+        self._lock = Lock()  # parts of the ends may be settled side by side
         self._set_goal()
 
     # ---- what is wanted --------------------------------------------------------------------------------------------------------------------
 
     def _set_goal(self) -> None:
-        self.goal = self.outer.copy()
-        if self.levels is None:
-            return
-        cell = self.levels.cell
-        self.level = np.stack((self.region.center[cell] - self.levels.lpl, self.region.center[cell] + self.levels.upl))
-        for side, beyond in ((LOW, np.greater), (HIGH, np.less)):
-            out_of_reach = beyond(self.outer[side][cell], self.level[side]) | self._wide
-            self.goal[side][cell] = np.where(out_of_reach, self.outer[side][cell], self.level[side])
+        goal = self.outer.copy()
+        if self.levels is not None:
+            cell, center = self.levels.cell, self.region.center
+            self.level = np.stack((center[cell] - self.levels.lpl, center[cell] + self.levels.upl))
+            for side, beyond in ((LOW, np.greater), (HIGH, np.less)):
+                out_of_reach = beyond(self.outer[side][cell], self.level[side]) | self._wide
+                goal[side][cell] = np.where(out_of_reach, self.outer[side][cell], self.level[side])
+        self.goal = goal
 
     @property
     def _wide(self) -> Bools:
@@ -131,8 +133,9 @@ class Ends:
 
     def _take(self, low: Ints, high: Ints, witness: Witness) -> bool:
         nearer = self._nearer(low, high)
-        np.minimum(self.inner[LOW], low, out=self.inner[LOW])
-        np.maximum(self.inner[HIGH], high, out=self.inner[HIGH])
+        with self._lock:
+            np.minimum(self.inner[LOW], low, out=self.inner[LOW])
+            np.maximum(self.inner[HIGH], high, out=self.inner[HIGH])
         if nearer and (self.levels is not None or len(self.witnesses) * len(low) < MOST_KEPT):
             self.witnesses.append(witness)
         return nearer
@@ -140,11 +143,12 @@ class Ends:
     def bound(self, i: int, side: int, value: Fraction) -> None:
         """No table of the region goes beyond this value: a proven bound."""
         inwards = self.region.whole
-        if side == LOW:
-            self.outer[LOW][i] = max(int(self.outer[LOW][i]), ceil(value) if inwards else floor(value))
-        else:
-            self.outer[HIGH][i] = min(int(self.outer[HIGH][i]), floor(value) if inwards else ceil(value))
-        self._set_goal()
+        with self._lock:
+            if side == LOW:
+                self.outer[LOW][i] = max(int(self.outer[LOW][i]), ceil(value) if inwards else floor(value))
+            else:
+                self.outer[HIGH][i] = min(int(self.outer[HIGH][i]), floor(value) if inwards else ceil(value))
+            self._set_goal()
 
     def end(self, i: int, side: int) -> int | Fraction | None:
         """The end as far as tables reach it; None where there is no bound to that side, or no table yet."""

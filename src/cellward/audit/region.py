@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cellward.audit.knowledge import Knowledge
 from cellward.audit.propagation import propagate
-from cellward.exact import NO_BOUND, freeze
+from cellward.exact import freeze
 from cellward.risk.attacker import Attacker
 from cellward.table.relations import Relations
 
@@ -53,10 +53,6 @@ class Region:
         """a = N·u + c of the relations."""
         return self.relations.leaf_form
 
-    def table_of(self, leaves: Ints) -> Ints:
-        """The whole table with these values in the leaves."""
-        return np.asarray(self.form.matrix @ leaves + self.form.constant)
-
     def shift_of(self, leaves: Ints) -> Ints:
         """The change of all cells that these changes of the leaves bring."""
         return np.asarray(self.form.matrix @ leaves)
@@ -79,15 +75,9 @@ class Region:
         ):
             return False
         room = SAFE // 2 // denominator
-        down, up = np.clip(self.lo - self.center, -room, room), np.clip(_minus(self.hi, self.center), -room, room)
+        down, up = (np.clip(_minus(bounds, self.center), -room, room) for bounds in (self.lo, self.hi))
         inside = bool(np.all(shift >= denominator * down) and np.all(shift <= denominator * up))
         return inside and not r.sums(r.coefs * shift[r.indices]).any()
-
-    @property
-    def unbounded(self) -> NDArray[np.bool_]:
-        """Cells without a finite bound to one side even after propagation."""
-        lo, hi = self.outer
-        return np.asarray((lo == -NO_BOUND) | (hi == NO_BOUND))
 
 
 def _minus(bounds: Ints, center: Ints) -> Ints:
