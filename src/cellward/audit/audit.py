@@ -301,8 +301,11 @@ def _verdict(
     a, (lpl, upl, spl) = int(case.a[i]), levels
     if not case.knowledge.intervals:
         v = int(case.v[i])
-        met = v >= a + upl or v <= a - lpl
-        return (MET, 0) if met else (NOT_MET, min(a + upl - v, v - a + lpl))
+        sides = [
+            missing for level, missing in ((upl, a + upl - v), (lpl, v - a + lpl)) if level
+        ]  # one that asks nothing does not count
+        short = max(min(sides, default=0), spl, 0)
+        return (MET, 0) if short == 0 and (sides or v != a) else (NOT_MET, short)
     if not ended and (low is None or high is None):
         return OPEN, 0
     if low is not None and low == high and ended:

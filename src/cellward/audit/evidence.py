@@ -69,7 +69,9 @@ def _inside(instance: Instance, v: Ints, asked: Sequence[Levels]) -> list[str]:
     out = []
     for attacker, levels in zip(instance.attackers, asked, strict=True):
         move = v[levels.cell] - instance.a[levels.cell]
-        for k in np.flatnonzero((move < levels.upl) & (-move < levels.lpl)).tolist():
+        # A side that asks nothing does not count, and a width cannot be shown without intervals.
+        far = ((move >= levels.upl) & (levels.upl > 0)) | ((-move >= levels.lpl) & (levels.lpl > 0))
+        for k in np.flatnonzero(~far | (levels.spl > 0)).tolist():
             name = instance.labels.name(int(levels.cell[k]))
             out.append(f"{name} is published within its levels (attacker {attacker.name})")
     return out
