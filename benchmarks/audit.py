@@ -1,7 +1,8 @@
 """Audit: every figure that the audit, the certificate and the verifier owe, computed, compared, and written to RESULTS.md.
 
-python benchmarks/audit.py            all figures, about an hour; writes RESULTS.md; exits 1 when one falls short
-python benchmarks/audit.py --quick    the same checks on small sizes, two minutes; writes nothing
+python benchmarks/audit.py               all figures, about an hour; writes RESULTS.md part by part; exits 1 when one falls short
+python benchmarks/audit.py --part speed  one part: speed, certificates, refusals, intervals, faults, mutations or verifier
+python benchmarks/audit.py --quick       the same checks on small sizes, a minute; writes nothing
 """
 
 from __future__ import annotations
@@ -15,9 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +62,7 @@ def intervals(report: Report, cases: int) -> None:
     report.require(not faults, f"intervals: {len(faults)} differences, first {faults[:1]}")
     rows: list[list[object]] = [[rule, counts[rule], f"{ends[rule]:,}"] for rule in random_releases.RULES]
     report.add(
-        f"### Intervals against exact oracles\n\n{cases:,} random releases of random tables (seeds 0 to {cases - 1:,}), one to three attackers each; "
+        f"{cases:,} random releases of random tables (seeds 0 to {cases - 1:,}), one to three attackers each; "
         "both ends of every cell compared exactly with a rational simplex, or with a search over all whole tables where the attacker "
         "knows that values are whole; verdicts too: "
         f"**{len(faults)} differences** ({time.perf_counter() - started:.0f} s).\n\n"
@@ -118,7 +117,7 @@ def speed(report: Report, sizes: list[tuple[tuple[int, ...], float, int]], least
         "open",
         "on an integer solver's word",
     ]
-    report.add("### Speed of full intervals\n\n" + table(head, rows))
+    report.add("" + table(head, rows))
 
 
 def two_programs_a_cell(p: cw.Protection, cells: Any) -> tuple[float, list[tuple[float, float]]]:
@@ -208,7 +207,7 @@ def certificates(
         "",
     ]
     report.add(
-        "### Certificates\n\nA tenth of the cells ask for exactly the interval that the rounding leaves them, against the public and an insider who "
+        "A tenth of the cells ask for exactly the interval that the rounding leaves them, against the public and an insider who "
         "knows three cells; `verify.py` runs alone (`python -I`), its peak memory is the process's.\n\n"
         + table(head, rows)
     )
@@ -268,20 +267,21 @@ def verifier(report: Report, *, quick: bool) -> None:
         report.require(done.returncode == 0, f"verifier: {done.stdout.strip()[-200:]}")
         words += "; " + done.stdout.strip().splitlines()[-1]
     lines = len(VERIFIER.read_text().splitlines())
-    report.add(f"### The verifier\n\n`verify.py`: {lines} lines, {words}.")
+    report.add(f"`verify.py`: {lines} lines, {words}.")
 
 
-def mutations(report: Report, result: Any) -> None:
+def mutations(report: Report, cases: int) -> None:
     """Single-field mutations: every one that makes a claim false is rejected."""
+    result = certificate_mutations.run(cases, 0)
     report.require(not result.failures, f"mutations: {len(result.failures)} failures, first {result.failures[:1]}")
-    report.add("### Mutated certificates\n\n" + result.text())
+    report.add("" + result.text())
 
 
 def faults(report: Report, each: int) -> None:
     """Solver faults: nothing unsafe is released, each is a named error or a safe result."""
     result = solver_faults.run(each, 0)
     report.require(not result.failures, f"faults: {len(result.failures)} failures, first {result.failures[:1]}")
-    report.add("### Solver faults\n\n" + result.text())
+    report.add("" + result.text())
 
 
 def bad_certificates(report: Report) -> None:
@@ -317,39 +317,56 @@ def bad_certificates(report: Report) -> None:
             report.require(not verdict, f"bad certificate, {name}: accepted")
             report.require(seconds <= REFUSAL_S, f"bad certificate, {name}: refused after {seconds:.1f} s")
             rows.append([name, f"{seconds:.2f} s", str(verdict.reason)[:150]])
-    report.add("### Files that are refused\n\n" + table(["file", "refused after", "sentence"], rows))
+    report.add("" + table(["file", "refused after", "sentence"], rows))
+
+
+def figures(report: Report, part: str, *, quick: bool) -> None:
+    """One part of the programme."""
+    if part == "speed":
+        sizes = [((30, 30), 20.0, 40)] if quick else [((100, 100), 60.0, 300), ((20, 20, 20), 60.0, 20)]
+        speed(report, sizes, least=0 if quick else SPEED)
+    elif part == "certificates":
+        shapes = [((20, 20), 20.0)] if quick else [((100, 100), 60.0), ((15, 15, 10), 60.0)]
+        certificates(report, shapes, (200, 20, 4, 1) if quick else None)
+    elif part == "refusals":
+        bad_certificates(report)
+    elif part == "intervals":
+        intervals(report, 60 if quick else 2000)
+    elif part == "faults":
+        faults(report, 5 if quick else 200)
+    elif part == "mutations":
+        mutations(report, 500 if quick else 100_000)
+    else:
+        verifier(report, quick=quick)
+
+
+PARTS = {
+    "speed": "speed of full intervals",
+    "certificates": "certificates",
+    "refusals": "files that are refused",
+    "intervals": "intervals against exact oracles",
+    "faults": "solver faults",
+    "mutations": "mutated certificates",
+    "verifier": "the verifier",
+}
+"""The parts in the order in which they are run, and what each shows."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    report = Report()
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        mutated = pool.submit(certificate_mutations.run, 500 if quick else 100_000, 0)
-        sections(report, quick=quick)
-        mutations(report, mutated.result())
-    if not quick:
-        write_section("audit.py", "Audit, certificate and verifier", "\n\n".join([report.verdict, *report.sections]))
-    print(report.verdict)
-    return 1 if report.short else 0
-
-
-def sections(report: Report, *, quick: bool) -> None:
-    """All figures but the mutations, which take the other core meanwhile."""
-    if quick:
-        speed(report, [((30, 30), 20, 40)], least=0)
-    else:
-        speed(report, [((100, 100), 60, 300), ((20, 20, 20), 60, 20)])
-    certificates(
-        report,
-        [((20, 20), 20)] if quick else [((100, 100), 60), ((15, 15, 10), 60)],
-        (200, 20, 4, 1) if quick else None,
-    )
-    bad_certificates(report)
-    verifier(report, quick=quick)
-    faults(report, 5 if quick else 200)
-    intervals(report, 60 if quick else 2000)
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; repeatable")
+    options = parser.parse_args()
+    short: list[str] = []
+    for part in options.part or PARTS:
+        report = Report()
+        figures(report, part, quick=options.quick)
+        if not options.quick:
+            title, body = f"Audit: {PARTS[part]}", "\n\n".join([report.verdict, *report.sections])
+            write_section(f"audit.py --part {part}", title, body)
+        short += report.short
+    print(Report(short=short).verdict)
+    return 1 if short else 0
 
 
 if __name__ == "__main__":

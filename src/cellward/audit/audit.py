@@ -304,8 +304,8 @@ def _verdict(
         sides = [
             missing for level, missing in ((upl, a + upl - v), (lpl, v - a + lpl)) if level
         ]  # one that asks nothing does not count
-        short = max(min(sides, default=0), spl, 0)
-        return (MET, 0) if short == 0 and (sides or v != a) else (NOT_MET, short)
+        missing = max(min(sides, default=0), spl, 0)
+        return (MET, 0) if missing == 0 and (sides or v != a) else (NOT_MET, missing)
     if not ended and (low is None or high is None):
         return OPEN, 0
     if low is not None and low == high and ended:
