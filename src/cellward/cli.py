@@ -245,6 +245,8 @@ def audit(
             published, table=table, attackers=known, cells=cells, only_levels=only_levels, time_limit_s=time_limit,
             threads=threads, progress=tell,
         )  # fmt: skip
+    if missed := int((published.relations.residual(published.scaled) != 0).sum()):
+        typer.echo(f"cellward: note: the published values miss {missed} equations; they do not add up", err=True)
     if out is not None:
         audit_csv(found, out)
     if as_json:

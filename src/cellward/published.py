@@ -19,6 +19,7 @@ from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
 NAME = "controlled rounding"
+MOST_STEPS = 1000
 
 
 def read_release(
@@ -107,13 +108,21 @@ def _statement(file: Path, table: Table) -> tuple[dict[str, Any], str]:
 
 def _knowledge(method: dict[str, Any], v: Ints, table: Table) -> Knowledge:
     steps, kind, base = method["steps"], method["knowledge"], method["base"]
-    if type(steps) is not int or steps < 1:
-        raise InputError(f"steps: {steps!r} is not a whole number of at least 1")
+    if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
+        raise InputError(f"steps: {steps!r} is not a whole number from 1 to {MOST_STEPS}")
     given = base if isinstance(base, list) else [base]
     if isinstance(base, list) and len(base) != table.cells:
         raise InputError(f"base: {len(base)} bases for {table.cells} cells; give one, or one a cell")
     scaled = [exact.scale_one(one, table.decimals, "base", strict=True) for one in given]
-    if min(scaled) < 1:
-        raise InputError("base: a base is a positive number such as 3, 5 or 10")
+    if not 0 < min(scaled) <= max(scaled) <= exact.LARGEST:
+        raise InputError("base: a base is a positive number such as 3, 5 or 10, and below 2^53")
     bases = np.array(scaled if isinstance(base, list) else scaled * table.cells, np.int64)
-    return Knowledge.rounded(v, np.where(table.sensitivity.fixed, 0, bases), kind=kind, steps=steps, a=table.scaled)
+    bases = np.where(table.sensitivity.fixed, 0, bases)
+    off = np.flatnonzero(v % np.maximum(bases, 1))
+    if len(off):
+        i = int(off[0])
+        value, grid = (exact.short(int(x[i]), table.decimals) for x in (v, bases))
+        raise InputError(
+            f"the published value {value} of {table.labels.name(i)} is no multiple of {grid}; give the base that was used"
+        )
+    return Knowledge.rounded(v, bases, kind=kind, steps=steps, a=table.scaled)

@@ -121,3 +121,30 @@ def test_bad_attacker_files(table, tmp_path, text, words):
         read_attackers(path, table)
     assert words in str(error.value)
     assert str(path) in str(error.value)
+
+
+def test_a_cell_twice_is_not_the_last_one_wins(table, tmp_path):
+    path = tmp_path / "attackers.csv"
+    path.write_text("attacker, activity, region, lower, upper\nSmith,I,A,13,21\nSmith,I,A,12,24\n")
+    with pytest.raises(cw.InputError, match=r"line 3: \(I, A\) occurs twice for Smith"):
+        read_attackers(path, table)
+    path.write_text("attacker,activity,region,lower,upper\nSmith,I,A,,\n")
+    assert [attacker.name for attacker in read_attackers(path, table)] == ["external", "Smith"]
+    path.write_text("attacker,activity,region,lower,upper,lower\n")
+    with pytest.raises(cw.InputError, match="two columns are called 'lower'"):
+        read_attackers(path, table)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t: cw.Attacker.knowing(t, 5),
+        lambda t: cw.Attacker.knowing(t, "x", lower=[1]),
+        lambda t: cw.Attacker.knowing(None, "x"),
+        lambda t: cw.Attacker.knowing(t, "x", levels={0: (10**25, 0, 0)}),
+        lambda t: cw.Attacker.coalition(t, "x", 1, 2),
+    ],
+)
+def test_odd_arguments_get_a_sentence(table, make):
+    with pytest.raises(cw.InputError):
+        make(table)

@@ -157,9 +157,9 @@ def _dense(table):
 
 
 def test_a_limit_leaves_cells_open_and_says_so(monkeypatch):
-    from cellward.audit import settle
+    from cellward.audit.effort import Effort
 
-    monkeypatch.setattr(settle.Effort, "over", lambda _: True)
+    monkeypatch.setattr(Effort, "over", lambda _: True)
     table = cw.Table.from_array(np.random.default_rng(5).poisson(4, (4, 4, 4)))
     table = table.with_sensitivity(Sensitivity.of(125, [0], np.array([1]), np.array([4]), np.array([0])))
     found = cw.ControlledRounding(5, ignore_levels=True).protect(table).audit(time_limit_s=1)
@@ -215,3 +215,59 @@ def test_propagation_without_bounds_and_with_coefficients():
     assert (lo.tolist(), hi.tolist()) == ([0, 0, 0], [5, 4, 4])
     lo, hi = propagate(r, np.array([1, 0, -far]), np.array([far, far, far]), whole=True)
     assert (lo.tolist(), hi.tolist()) == ([2, 0, 0], [5, 2, 2])
+
+
+def test_an_unsafe_cell_without_a_level_must_not_be_disclosed_in_either_mode():
+    table = cw.Table.from_equations([10, 13, 9], [[0, 0, 0]], sensitive=[0, 1], upl=[0, 3], lpl=[0, 3])
+    p = cw.ControlledRounding(5, knowledge="paper").protect(table)
+    assert cw.audit(p).protected is cw.audit(p, only_levels=True).protected is False
+
+
+@pytest.mark.parametrize("values", [[2**52 - 3, 2**52 - 1, 2**53 - 4], [9 * 10**15 - 3, 3, 9 * 10**15]])
+def test_values_near_the_limit(values):
+    table = cw.Table.from_equations(values, [[1, 1, -1]], sensitive=[1], upl=[2])
+    p = cw.ControlledRounding(7).protect(table)
+    found = p.audit() if p.scaled is not None else None
+    assert found is None or found.open == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"attackers": ["x"]}, "at least one Attacker"),
+        ({"attackers": cw.Attacker.external()}, "at least one Attacker"),
+        (
+            {"attackers": [cw.Attacker.knowing(cw.Table.from_array(np.ones((9, 9), int)), "S", lower={80: 0})]},
+            "make it for this table",
+        ),
+        ({"seed": -1}, "at least 0"),
+        ({"threads": "2"}, "at least 1"),
+        ({"time_limit_s": "3"}, "positive number"),
+        ({"cells": 5}, "use 'all'"),
+        ({"progress": 5}, "give a function"),
+        ({"table": 5}, "is no Table"),
+    ],
+)
+def test_odd_options_get_a_sentence(options, words):
+    release = cw.ControlledRounding(5).protect(figure_1()).release()
+    with pytest.raises(cw.InputError, match=words):
+        cw.audit(release, **options)
+
+
+def test_a_table_with_other_equations_is_not_the_one_protected():
+    release = cw.ControlledRounding(5).protect(cw.Table.from_equations([11, 13, 24], [[1, 1, -1]])).release()
+    with pytest.raises(cw.InputError, match="other equations"):
+        cw.audit(release, table=cw.Table.from_equations([11, 14, 24], [[0, 0, 0]]))
+
+
+def test_a_time_limit_reaches_the_integer_programs(monkeypatch):
+    from cellward.audit import linear
+
+    given = []
+    true = linear.solve_mip
+    monkeypatch.setattr(linear, "solve_mip", lambda model, **o: given.append(o["time_limit_s"]) or true(model, **o))
+    table = cw.Table.from_equations([3, 2, 4, 5], [[2, 3, 5, -7], [3, -2, 1, 1]], rhs=[-3, 14])
+    knowledge = cw.Knowledge.interval(np.zeros(4, int), np.full(4, 9))
+    cw.audit(released(table, knowledge), table=table, attackers=[cw.Attacker.external(whole=True)], time_limit_s=50)
+    assert given
+    assert all(0 < limit <= 50 for limit in given)

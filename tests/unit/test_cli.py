@@ -521,3 +521,9 @@ def test_a_key_that_is_none(run, tmp_path):
     for key in ("zz", "5a"):
         said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--key", key)
         assert (said.code, said.err.count("\n")) == (2, 1)
+
+
+def test_a_base_that_was_not_used_is_noticed(released, run):
+    for options in (("--base", 7), ("--base", "9" * 30), ("--steps", 10**15)):
+        said = run("audit", FIRMS, *LONG, "--release", released, *options)
+        assert (said.code, said.err.count("\n")) == (2, 1), options

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.audit.effort import Effort, Progress
 from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.knowledge import Knowledge
 from cellward.audit.region import Region
-from cellward.audit.settle import Effort, Progress, Question, settle
+from cellward.audit.settle import Question, settle
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND
 from cellward.protection import Protection
@@ -152,8 +153,9 @@ def audit(
     ]
     questions = []
     for region, attacker in zip(regions, case.attackers, strict=True):
-        levels = attacker.asked(case.levels) if only_levels and case.levels is not None else None
-        if levels is not None:
+        levels = None
+        if only_levels:
+            levels = _levels(_asked(case, attacker))
             levels = levels.take(np.isin(levels.cell, picked))
         questions.append(Question(region, picked, levels))
     found = (
@@ -166,6 +168,8 @@ def audit(
 
 def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, table: Table | None) -> _Case:
     if isinstance(source, Protection):
+        if table is not None:
+            raise InputError("table: a Protection holds the table it was made of; leave it out")
         instance = source.instance
         if source.scaled is None or source.knowledge is None:
             raise InputError(f"a result called {source.status} has no values to audit; {source.reason}")
@@ -181,7 +185,9 @@ def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, ta
         )  # fmt: skip
     if not isinstance(source, Release):
         raise InputError(f"a {type(source).__name__} cannot be audited; give a Protection or a Release")
-    mine = (Attacker.external(),) if attackers is None else tuple(attackers)
+    mine = check_attackers(
+        (Attacker.external(),) if attackers is None else attackers, None, source.labels, source.decimals
+    )
     facts = (
         source.relations,
         source.labels,
@@ -193,11 +199,15 @@ def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, ta
     )
     if table is None:
         return _Case(*facts, None, None, np.zeros(0, np.int64), mine)
+    if not isinstance(table, Table):
+        raise InputError(f"table: a {type(table).__name__} is no Table; give the table that was protected")
     if table.cells != len(source.scaled) or table.decimals != source.decimals:
         raise InputError(
             f"table: it has {table.cells} cells and {table.decimals} decimals, the release {len(source.scaled)} and {source.decimals}; "
             "give the table that was protected"
         )
+    if table.relations.equations != source.relations.equations or source.relations.residual(table.scaled).any():
+        raise InputError("table: it has other equations than the release; give the table that was protected")
     outside = np.flatnonzero((table.scaled < source.knowledge.lo) | (table.scaled > source.knowledge.hi))
     if len(outside):
         name = table.labels.name(int(outside[0]))
@@ -218,6 +228,8 @@ def _cells(case: _Case, cells: str | Iterable[Cell]) -> Ints:
             return np.arange(len(case.v))
         if cells == "sensitive":
             return case.unsafe
+        raise InputError(f"cells={cells!r} is not known; use 'all', 'sensitive' or a list of cells")
+    if not isinstance(cells, Iterable):
         raise InputError(f"cells={cells!r} is not known; use 'all', 'sensitive' or a list of cells")
     return np.unique(np.array([case.labels.find(cell) for cell in cells], np.int64))
 
@@ -275,6 +287,13 @@ def _rows(case: _Case, attacker: Attacker, question: Question, ends: Ends, picke
             verdict[k] = KNOWN
     who = np.full(len(cells), attacker.name, dtype=object)
     return {"cell": cells, "attacker": who, "ends": pairs, "verdict": verdict, "shortfall": shortfall, "exact": exactly}
+
+
+def _levels(asked: dict[int, tuple[int, int, int]]) -> Levels:
+    """Levels to be followed: those asked, and a unit of width where a cell is only not to be disclosed exactly."""
+    cells = sorted(asked)
+    lpl, upl, spl = (np.array([asked[i][k] for i in cells], np.int64) for k in range(3))
+    return Levels(np.array(cells, np.int64), lpl, upl, np.where((lpl == 0) & (upl == 0) & (spl == 0), 1, spl))
 
 
 def _asked(case: _Case, attacker: Attacker) -> dict[int, tuple[int, int, int]]:

@@ -19,6 +19,7 @@ from cellward.allowed import AllowedSet
 from cellward.audit import verify as checker
 from cellward.audit.evidence import Evidence
 from cellward.audit.knowledge import Knowledge, bound_column, compact
+from cellward.errors import InputError
 from cellward.files import write_whole
 from cellward.instance import Instance
 from cellward.risk.attacker import Attacker
@@ -105,6 +106,8 @@ def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
     """Check a certificate file exactly and independently of what wrote it; with ``table``, also that it is of this table."""
     if table is None:
         return checker.verify(path)
+    if not isinstance(table, Table):
+        raise InputError(f"table: a {type(table).__name__} is no Table; give the table that was protected")
     expected = _stated(table.relations, table.scaled, table.lower, table.upper, table.sensitivity.levels)
     return checker.verify(path, expected={**expected, "decimals": table.decimals})
 

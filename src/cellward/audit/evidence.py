@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
+from cellward.audit.effort import Effort
 from cellward.audit.ends import HIGH, LOW, Ends, Witness
 from cellward.audit.knowledge import Knowledge
 from cellward.audit.region import Region
-from cellward.audit.settle import Effort, Question, settle
+from cellward.audit.settle import Question, settle
 from cellward.errors import VerificationError
 from cellward.instance import Instance
 from cellward.risk.levels import Levels

@@ -6,7 +6,7 @@ for any λ, every table has z_p ≤ λ·d + Σ_i max over lo ≤ z_i ≤ hi of (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +16,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.audit.effort import Effort
 from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.region import Region
 from cellward.errors import InputError, SolverError
@@ -39,6 +40,10 @@ NEAR = 1e-6
 PUSHES = 12
 """Most pushes before the ends are taken one by one."""
 
+PUSH_SECONDS = 20
+"""Most seconds of a push among whole tables: what it finds by then will do."""
+
+FARTHEST = 2**60
 GAP = 0.05
 """A push of whole tables may stop this near to its bound: any table will do."""
 
@@ -59,7 +64,7 @@ class AttackerModel:
         """The region with the bounds known so far."""
         center = ends.region.center
         finite = np.where(np.abs(ends.outer) == NO_BOUND, 0, np.abs(ends.outer))
-        far = 1000 * (int(np.abs(center).max(initial=0)) + int(finite.max(initial=0)) + 1)
+        far = min(1000 * (int(np.abs(center).max(initial=0)) + int(finite.max(initial=0)) + 1), FARTHEST)
         endless = (ends.outer[LOW] == -NO_BOUND, ends.outer[HIGH] == NO_BOUND)
         outer = np.where(np.abs(ends.outer) == NO_BOUND, 0, ends.outer) - center
         return AttackerModel(
@@ -169,7 +174,7 @@ class AttackerModel:
         return Fraction(_dot(whole[used], rows.rhs[used]) + _dot(reduced[moved], best), denominator)
 
 
-def push(ends: Ends, rng: np.random.Generator, stop: Callable[[], bool]) -> None:
+def push(ends: Ends, rng: np.random.Generator, effort: Effort) -> None:
     """Linear programs (integer ones where values are whole and vertices are not) that drive all open ends outwards at once."""
     if not any(map(np.any, ends.open)):
         return
@@ -177,26 +182,27 @@ def push(ends: Ends, rng: np.random.Generator, stop: Callable[[], bool]) -> None
     session = Session(model.linear())
     for _ in range(PUSHES):
         open_before = _count(ends)
-        if not open_before or stop():
+        if not open_before or effort.over():
             return
         cost = ends.directions(rng)[model.free] * rng.uniform(0.9, 1.1, len(model.free))
-        outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations)
+        outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=effort.left)
         _refuse_empty(ends, outcome)
         if outcome.x is None:
             return
         taken = any(ends.see_shift(*shift) for shift in model.shifts(outcome.x))
         if not taken and ends.region.whole:
-            _push_whole(ends, model, cost)
+            _push_whole(ends, model, cost, effort)
         if _count(ends) > 0.9 * open_before:
             return
 
 
-def _push_whole(ends: Ends, model: AttackerModel, cost: Floats) -> None:
+def _push_whole(ends: Ends, model: AttackerModel, cost: Floats, effort: Effort) -> None:
     """The same push among whole tables only."""
     start = None if ends.start is None else (ends.start - ends.region.center)[model.free].astype(float)
     size = float(np.abs(cost) @ (model.hi - model.lo)[model.free])
+    limit = PUSH_SECONDS if effort.left is None else min(effort.left, PUSH_SECONDS)
     question = model.linear(-cost, whole=True)
-    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=GAP * size, time_limit_s=60)
+    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=GAP * size, time_limit_s=limit)
     _refuse_empty(ends, outcome)
     if outcome.x is not None:
         _see(ends, model, outcome.x)
@@ -206,7 +212,7 @@ def _see(ends: Ends, model: AttackerModel, x: Floats) -> bool:
     return any(ends.see_shift(*shift) for shift in model.shifts(x))
 
 
-def one_by_one(ends: Ends, stop: Callable[[], bool], executor: Executor | None = None, parts: int = 1) -> None:
+def one_by_one(ends: Ends, effort: Effort, executor: Executor | None = None) -> None:
     """Two linear programs for each end that is still open, each from the last one's basis; parts of the list run side by side."""
     low, high = ends.open
     todo = [(int(i), LOW) for i in np.flatnonzero(low)] + [(int(i), HIGH) for i in np.flatnonzero(high)]
@@ -214,15 +220,15 @@ def one_by_one(ends: Ends, stop: Callable[[], bool], executor: Executor | None =
         return
     model = AttackerModel.of(ends)
     model.rows  # noqa: B018 (made once, before the parts share it)
-    share = [todo[k::parts] for k in range(parts)] if executor is not None else [todo]
+    share = [todo[k :: effort.threads] for k in range(effort.threads)] if executor is not None else [todo]
 
     def run(part: list[tuple[int, int]]) -> None:
         session = Session(model.linear())
         for i, side in part:
-            if stop():
+            if effort.over():
                 return
             if ends.open[side][i]:
-                _settle(ends, model, session, i, side)
+                _settle(ends, model, session, i, side, effort)
 
     if executor is None:
         run(todo)
@@ -231,13 +237,13 @@ def one_by_one(ends: Ends, stop: Callable[[], bool], executor: Executor | None =
             done.result()
 
 
-def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: int) -> None:
+def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: int, effort: Effort) -> None:
     """One end: the linear program's bound, a table that meets it, or the integer program's word."""
     sign = 1 if side == HIGH else -1
     at = int(np.searchsorted(model.free, i))
     cost = np.zeros(len(model.free))
     cost[at] = sign
-    outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations)
+    outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=effort.left)
     _refuse_empty(ends, outcome)
     if outcome.x is None:
         return
@@ -259,14 +265,14 @@ def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: in
                 ends.fraction[i, side] = center + sign * bound
             break
     if ends.region.whole and ends.open[side][i]:
-        _settle_whole(ends, model, cost, i, side)
+        _settle_whole(ends, model, cost, i, side, effort)
 
 
-def _settle_whole(ends: Ends, model: AttackerModel, cost: Floats, i: int, side: int) -> None:
+def _settle_whole(ends: Ends, model: AttackerModel, cost: Floats, i: int, side: int, effort: Effort) -> None:
     """The end among whole tables, by branch and bound."""
     start = None if ends.start is None else (ends.start - ends.region.center)[model.free].astype(float)
     question = model.linear(-cost, whole=True)
-    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=1 - 1e-3)
+    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=1 - 1e-3, time_limit_s=effort.left)
     _refuse_empty(ends, outcome)
     if outcome.x is None or not _see(ends, model, outcome.x) or outcome.status != "optimal" or model.endless[side][i]:
         return

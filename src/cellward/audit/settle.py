@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from time import perf_counter
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.audit.effort import Effort, Progress
 from cellward.audit.ends import Ends, Witness
 from cellward.audit.linear import one_by_one, push
 from cellward.audit.region import Region
 from cellward.audit.swaps import Swaps
-from cellward.errors import InputError
 from cellward.risk.levels import Levels
 from cellward.table.labels import Labels
 
 Ints = NDArray[np.int64]
-Progress = Callable[[int, int], None]
-"""Told the number of ends settled and of all ends."""
-
-
-@dataclass(kw_only=True)
-class Effort:
-    """What settling may use, and whom it tells how far it is."""
-
-    time_limit_s: float | None = None
-    threads: int = 1
-    seed: int = 0
-    progress: Progress | None = None
-    began: float = field(default_factory=perf_counter)
-
-    def __post_init__(self) -> None:
-        if self.time_limit_s is not None and not self.time_limit_s > 0:
-            raise InputError(f"time_limit_s={self.time_limit_s}: give a positive number of seconds, or None")
-        if self.threads < 1:
-            raise InputError(f"threads={self.threads}: give at least 1")
-
-    def over(self) -> bool:
-        """Whether the time is up."""
-        return self.time_limit_s is not None and perf_counter() - self.began >= self.time_limit_s
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +49,11 @@ def settle(questions: Sequence[Question], labels: Labels, inside: Sequence[Ints]
         if swaps is not None:
             swaps.explore(mine, rng, effort.over)
             report(k)
-        push(mine, rng, effort.over)
+        push(mine, rng, effort)
         report(k)
         if mine.start is not None and swaps is not None:
             swaps.explore(mine, rng, effort.over)
-        one_by_one(mine, effort.over, pool, effort.threads)
+        one_by_one(mine, effort, pool)
         report(k)
 
     if effort.threads == 1:

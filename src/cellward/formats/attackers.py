@@ -18,7 +18,10 @@ def read_attackers(path: str | Path, table: Table, *, whole: bool = False) -> li
     Columns: ``attacker``, the table's dimensions (or ``cell``, its number), ``lower`` and ``upper`` (empty: no bound; equal: it knows the value).
     """
     path = Path(path)
-    names, rows, at = read_rows(path)
+    header, rows, at = read_rows(path)
+    names = [name.strip() for name in header]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{path}: two columns are called {twice[0]!r}; keep one")
     place = table.labels.dims or ("cell",)
     if missing := [name for name in (*COLUMNS, *place) if name not in names]:
         raise InputError(
@@ -26,14 +29,21 @@ def read_attackers(path: str | Path, table: Table, *, whole: bool = False) -> li
         )
     where = {name: names.index(name) for name in (*COLUMNS, *place)}
     bounds: dict[str, tuple[dict[Cell, str], dict[Cell, str]]] = {}
+    seen: set[tuple[str, int]] = set()
     for row, line in zip(rows, at, strict=True):
         name = row[where["attacker"]].strip()
         if not name:
             raise InputError(f"{path} line {line}: the attacker has no name; give one")
-        cell = _cell(table, tuple(row[where[dim]] for dim in place), f"{path} line {line}")
+        cell = _cell(table, tuple(row[where[dim]].strip() for dim in place), f"{path} line {line}")
+        if (name, cell) in seen:
+            raise InputError(
+                f"{path} line {line}: {table.labels.name(cell)} occurs twice for {name}; give both bounds in one row"
+            )
+        seen.add((name, cell))
+        own = bounds.setdefault(name, ({}, {}))
         for side, column in enumerate(COLUMNS[1:]):
             if text := row[where[column]].strip():
-                bounds.setdefault(name, ({}, {}))[side][cell] = text
+                own[side][cell] = text
     out = [Attacker.external(whole=whole)]
     for name, (lower, upper) in bounds.items():
         try:

@@ -66,6 +66,7 @@ class Attacker:
         >>> Attacker.knowing(table, "Smith Ltd", lower={("0", "1"): 12}, exactly=[("1", "0")])
         Attacker(Smith Ltd, knows more of 2 cells)
         """
+        _check_given(table, name, lower, upper, levels)
         known: dict[int, list[int]] = {}
         for side, amounts in enumerate((lower or {}, upper or {})):
             for cell, amount in amounts.items():
@@ -126,8 +127,8 @@ class Attacker:
 
         Its levels are the table's own, without the cells that it then knows exactly.
         """
-        if len(members) < 2:
-            raise InputError(f"attacker {name}: a coalition has at least two members")
+        if len(members) < 2 or not all(isinstance(member, Attacker) for member in members):
+            raise InputError(f"attacker {name}: a coalition has at least two members, each an Attacker")
         cell = np.unique(np.concatenate([m.cell for m in members]))
         lower, upper = np.full(len(cell), -NO_BOUND, np.int64), np.full(len(cell), NO_BOUND, np.int64)
         own = np.zeros(len(cell), np.int64)
@@ -142,7 +143,7 @@ class Attacker:
 
     def __post_init__(self) -> None:
         freeze(self.cell, self.lower, self.upper, self.own)
-        if not self.name or not self.name.isprintable():
+        if not isinstance(self.name, str) or not self.name or not self.name.isprintable():
             raise InputError(f"attacker {self.name!r}: give it a name of printable characters")
 
     # ---- using -----------------------------------------------------------------------------------------------------------------------------
@@ -171,14 +172,16 @@ class Attacker:
         mine = levels if self.levels is None else self.levels
         return mine.take((mine.lpl > 0) | (mine.upl > 0) | (mine.spl > 0))
 
-    def check(self, scaled: Ints, labels: Labels, decimals: int) -> None:
+    def check(self, scaled: Ints | None, labels: Labels, decimals: int) -> None:
         """Refuse an attacker whose knowledge the table contradicts: it would be of another table."""
         mine = [self.cell] if self.levels is None else [self.cell, self.levels.cell]
         for cells in mine:
-            if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < len(scaled):
+            if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < labels.cells:
                 raise InputError(
-                    f"attacker {self.name}: it knows of cell {int(cells.max())}, the table has cells 0 to {len(scaled) - 1}; make it for this table"
+                    f"attacker {self.name}: it knows of cell {int(cells.max())}, the table has cells 0 to {labels.cells - 1}; make it for this table"
                 )
+        if scaled is None:
+            return
         wrong = np.flatnonzero((scaled[self.cell] < self.lower) | (scaled[self.cell] > self.upper))
         if len(wrong):
             k = int(wrong[0])
@@ -216,9 +219,11 @@ class Attacker:
         return f"Attacker({', '.join(parts)})"
 
 
-def check_attackers(attackers: Iterable[Attacker], scaled: Ints, labels: Labels, decimals: int) -> tuple[Attacker, ...]:
-    """The attackers of one table: at least one, names distinct, each consistent with the table."""
-    found = tuple(attackers)
+def check_attackers(
+    attackers: Iterable[Attacker], scaled: Ints | None, labels: Labels, decimals: int
+) -> tuple[Attacker, ...]:
+    """The attackers of one table: at least one, names distinct, each consistent with the table (its cells only, where the values are not at hand)."""
+    found = tuple(attackers) if isinstance(attackers, Iterable) else ()
     if not found or not all(isinstance(k, Attacker) for k in found):
         raise InputError("attackers: give a list of at least one Attacker, such as [Attacker.external()]")
     names = [attacker.name for attacker in found]
@@ -228,6 +233,15 @@ def check_attackers(attackers: Iterable[Attacker], scaled: Ints, labels: Labels,
     for attacker in found:
         attacker.check(scaled, labels, decimals)
     return found
+
+
+def _check_given(table: object, name: str, *mappings: object) -> None:
+    """Refuse what is no table, or no mapping of cells, before it is read."""
+    if not isinstance(table, Table):
+        raise InputError(f"attacker {name}: a {type(table).__name__} is no Table; give the table it attacks")
+    for given in mappings:
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"attacker {name}: {given!r} is no mapping of cells; write {{cell: amount}}")
 
 
 def _checked(attacker: Attacker, table: Table) -> Attacker:
@@ -251,6 +265,8 @@ def _levels(table: Table, name: str, levels: Mapping[Cell, tuple[Any, Any, Any]]
         if not isinstance(own, tuple | list) or len(own) != 3:
             raise InputError(f"{where}: give (lpl, upl, spl)")
         found[i] = [exact.scale_one(level, table.decimals, where, "up") for level in own]
+        if max(map(abs, found[i])) > exact.LARGEST:
+            raise InputError(f"{where}: it is beyond 2^53; give a level that the table's values can reach")
     cells = sorted(found)
     columns = np.array([found[i] for i in cells], np.int64).reshape(-1, 3)
     return Levels(np.array(cells, np.int64), *(np.ascontiguousarray(column) for column in columns.T))
