@@ -72,3 +72,14 @@ def test_exchanges_reach_the_ends_of_a_three_dimensional_table():
 )
 def test_tables_without_dimensions_have_no_exchanges(table):
     assert (Swaps.of(table.relations, table.labels) is None) == (not table.labels.dims)
+
+
+@pytest.mark.parametrize("seed", [117, 123, 321, 634, 747, 825, 1126, 1162, 1557, 1737, 1797, 1845, 1851])
+def test_exchanges_of_overlapping_groupings_keep_every_equation(seed):
+    table = random_releases.random_release(seed).table
+    swaps = Swaps.of(table.relations, table.labels)
+    rng, y = np.random.default_rng(0), table.scaled.copy()
+    for _ in range(100):
+        cells, factor = swaps.draw(rng)
+        y[cells] += factor * rng.integers(-3, 4, (len(cells), 1))
+    assert not table.relations.residual(y).any()

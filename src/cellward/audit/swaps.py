@@ -121,6 +121,32 @@ def _pairs(members: Ints, group: Ints, rng: np.random.Generator) -> Ints:
     return np.stack((members[even], members[even + 1]), axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The table as a grid of codes: ``place`` holds the cell of every combination (−1: absent), ``number`` the combination of every cell."""
+
+    widths: tuple[int, ...]
+    index: tuple[Ints, ...]
+    number: Ints
+    place: Ints
+
+    @staticmethod
+    def of(labels: Labels, widths: tuple[int, ...]) -> _Grid | None:
+        """None when two cells have the same codes."""
+        number = np.zeros(labels.cells, np.int64)
+        for width, index in zip(widths, labels.index, strict=True):
+            number = number * width + index
+        place = np.full(int(np.prod(widths)), -1, np.int64)
+        place[number] = np.arange(labels.cells)
+        return _Grid(widths, labels.index, number, place) if int((place >= 0).sum()) == labels.cells else None
+
+    def absent(self, cells: Ints, d: int, codes: list[int]) -> bool:
+        """Whether none of these codes of dimension d occurs beside these cells."""
+        stride = int(np.prod(self.widths[d + 1 :], dtype=np.int64))
+        origin = self.number[cells] - self.index[d][cells] * stride
+        return bool(np.all(self.place[origin[:, None] + stride * np.array(codes, np.int64)] < 0))
+
+
 class Swaps:
     """The exchanges of one table; None from :meth:`of` where it is not laid out in dimensions."""
 
@@ -138,19 +164,13 @@ class Swaps:
         along = _along(relations, labels)
         if along is None:
             return None
-        number = np.zeros(labels.cells, np.int64)
-        for width, index in zip(widths, labels.index, strict=True):
-            number = number * width + index
-        place = np.full(int(np.prod(widths)), -1, np.int64)
-        place[number] = np.arange(labels.cells)
-        if int((place >= 0).sum()) < labels.cells:
+        grid = _Grid.of(labels, widths)
+        if grid is None:
             return None
-        exchanges = [
-            _exchanges(relations, labels.index[d], widths[d], np.flatnonzero(along == d)) for d in range(len(widths))
-        ]
+        exchanges = [_exchanges(relations, grid, d, np.flatnonzero(along == d)) for d in range(len(widths))]
         if any(one is None for one in exchanges):
             return None
-        return Swaps(place, widths, [one for one in exchanges if one is not None])
+        return Swaps(grid.place, widths, [one for one in exchanges if one is not None])
 
     def draw(self, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Moves that share no cell: (moves × cells, factors); a move that meets a combination the table lacks is left out."""
@@ -179,6 +199,8 @@ class Swaps:
                 return
             for _ in range(EPOCH):
                 self._step(y, lo, hi, want, rng)
+            if not ends.region.contains(y):  # an exchange that keeps not every sum: nothing it leads to counts
+                return
             ends.see(y)
 
     def _step(self, y: Ints, lo: Ints, hi: Ints, want: Ints, rng: np.random.Generator) -> None:
@@ -211,11 +233,12 @@ def _along(relations: Relations, labels: Labels) -> Ints | None:
     return None if np.any(along[filled] < 0) else along
 
 
-def _exchanges(relations: Relations, index: Ints, width: int, equations: Ints) -> Exchanges | None:
+def _exchanges(relations: Relations, grid: _Grid, d: int, equations: Ints) -> Exchanges | None:
     """The sums of one dimension, each once, and the totals of every leaf code."""
     from cellward.table.leaves import find_leaf_form
 
-    sums = Relations.from_rows(width, _full_sums(relations, index, width, equations))
+    index, width = grid.index[d], grid.widths[d]
+    sums = Relations.from_rows(width, _full_sums(relations, grid, d, equations))
     form = find_leaf_form(sums)
     if form.condition.shape[0]:
         return None
@@ -236,22 +259,25 @@ def _exchanges(relations: Relations, index: Ints, width: int, equations: Ints) -
     return Exchanges(leaf, start, code, coef, group, _chain(leaf, owner[above], code[above], coef[above]))
 
 
-def _full_sums(
-    relations: Relations, index: Ints, width: int, equations: Ints
-) -> list[tuple[int, list[int], list[int]]]:
-    """The distinct sums of one dimension; one that is part of another (a combination of codes is absent there) says nothing of its own."""
-    part = relations.take(equations)
+def _full_sums(relations: Relations, grid: _Grid, d: int, equations: Ints) -> list[tuple[int, list[int], list[int]]]:
+    """The distinct sums of one dimension; one that is part of another only because the cells it lacks are absent says nothing of its own."""
+    part, index = relations.take(equations), grid.index[d]
     if not len(equations):
         return []
-    key = np.random.default_rng(20040401).integers(0, 2**63, width, dtype=np.int64)
-    _, first = np.unique(part.sums(part.coefs * key[index[part.indices]]), return_index=True)
+    key = np.random.default_rng(20040401).integers(0, 2**63, grid.widths[d], dtype=np.int64)
+    mark = part.sums(part.coefs * key[index[part.indices]])
+    _, first, which = np.unique(mark, return_index=True, return_inverse=True)
     by_total: dict[int, list[dict[int, int]]] = {}
-    for j in sorted(first.tolist(), key=lambda j: (int(part.indptr[j] - part.indptr[j + 1]), j)):
-        _, cells, coefs = part.equation(j)
-        total = int(part.total[j])
+    for kind in sorted(range(len(first)), key=lambda k: (int(part.indptr[first[k]] - part.indptr[first[k] + 1]), k)):
+        _, cells, coefs = part.equation(int(first[kind]))
+        total = int(part.total[first[kind]])
         terms = dict(zip(index[cells].tolist(), coefs, strict=True))
         known = by_total.setdefault(int(index[total]) if total >= 0 else -1, [])
-        if not any(terms.items() <= other.items() for other in known):
+        lines = part.indices[part.indptr[np.flatnonzero(which == kind)]]
+        if not any(
+            terms.items() <= other.items() and grid.absent(lines, d, [c for c in other if c not in terms])
+            for other in known
+        ):
             known.append(terms)
     return [(0, list(terms), list(terms.values())) for known in by_total.values() for terms in known]
 
@@ -263,6 +289,8 @@ def _chain(leaf: Ints, owner: Ints, code: Ints, coef: Ints) -> Ints | None:
         return None
     below = np.bincount(code)[code]
     chain = code[np.lexsort((below, owner))].reshape(len(leaf), -1)
+    if len(np.unique(chain)) < sum(len(np.unique(column)) for column in chain.T):
+        return None  # a total stands at two heights: groupings overlap
     for j in range(chain.shape[1] - 1):
         if len(np.unique(chain[:, j : j + 2], axis=0)) != len(np.unique(chain[:, j])):
             return None
