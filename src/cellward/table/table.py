@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +17,21 @@ from cellward.table.relations import Relations
 
 if TYPE_CHECKING:
     from cellward.hierarchy import Hierarchy
+    from cellward.risk.attacker import Cell
+    from cellward.risk.find import Findings
+    from cellward.risk.rule import Rule
+    from cellward.table.contributions import Contributions
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Table:
-    """A table that adds up. Made by :meth:`from_array`, :meth:`from_frame`, :meth:`from_equations`, :func:`cellward.link` or :func:`cellward.read`.
+    """A table that adds up. Made by :meth:`from_array`, :meth:`from_frame`, :meth:`from_microdata`, :meth:`from_equations`, :func:`cellward.link` or :func:`cellward.read`.
 
     ``scaled`` holds the exact integers value·10^decimals; ``lower`` and ``upper`` bound each cell in the same unit, as the public may know.
-    ``weight`` (with ``weight_decimals``) is the cost of moving a cell, used only on request.
+    ``weight`` (with ``weight_decimals``) is the cost of moving a cell, used only on request. ``contributions`` says who stands behind each cell, in a
+    table made from microdata; ``findings`` why cells are at risk, after :meth:`find`.
     """
 
     relations: Relations
@@ -38,6 +43,8 @@ class Table:
     sensitivity: Sensitivity
     weight: Ints | None = None
     weight_decimals: int = 0
+    contributions: Contributions | None = None
+    findings: Findings | None = None
 
     # ---- builders --------------------------------------------------------------------------------------------------------------------------
 
@@ -101,6 +108,65 @@ class Table:
             lpl=lpl, upl=upl, spl=spl, weight=weight, decimals=decimals, lower=lower, upper=upper,
         )  # fmt: skip
         return build_from_frame(frame, spec)
+
+    @staticmethod
+    def from_microdata(
+        rows: Any,
+        *,
+        dims: str | Sequence[str],
+        measure: str | None = None,
+        contributor: str | None = None,
+        holding: str | None = None,
+        weight: str | None = None,
+        request: str | None = None,
+        hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]] | None = None,
+        total: str | Mapping[str, str] = "Total",
+        missing: str | Mapping[str, str] = "refuse",
+        missing_codes: Mapping[str, Sequence[str]] | None = None,
+        pad: Mapping[str, int] | None = None,
+        blank: str = "refuse",
+        negative: str = "refuse",
+        empty: str = "absent",
+        largest: int = 3,
+        decimals: int | None = None,
+        lower: Any = None,
+        upper: Any = None,
+        query: str | None = None,
+        separator: str | None = None,
+        decimal: str = ".",
+        threads: int | None = None,
+        memory_mb: int | None = None,
+    ) -> Table:
+        """Add up a file of records, exactly, and keep who stands behind each cell in ``contributions``.
+
+        ``rows``: a CSV or Parquet file, a pandas, polars or pyarrow frame, a mapping of columns, a DuckDB relation, or a DuckDB connection or file
+        with ``query`` (a table or a SELECT). ``dims``: the dimension columns, or a formula of several tables such as ``"region*nace + size"``, which
+        are linked. Without a ``measure`` records are counted. ``contributor`` and ``holding`` name the columns that say whose record it is: the
+        records of one holding (else contributor, else each record by itself) are summed in every cell before they are ranked. ``weight``: sampling
+        weights; the table then holds weighted sums. ``request``: who asked for protection (blank or 0: nobody).
+
+        ``missing``: records without a code (or with one of ``missing_codes``) are refused, dropped (``"drop"``), or kept below the total
+        (``"keep"``); one word, or one a dimension. ``blank``: records without a value are refused, dropped, or count as ``"zero"``. ``negative``:
+        negative contributions are refused, or rules look at sizes (``"absolute"``). ``empty``: combinations without a record are absent, or
+        ``"zero"`` cells. ``pad``: width to which codes are padded with blanks on the left. ``largest``: how many of the largest contributions are
+        kept. ``decimals``: round each contribution to so many (default: exactly as given). ``lower``: default 0, none where something is negative.
+
+        >>> records = {"region": ["N", "N", "S"], "firm": ["a", "b", "a"], "turnover": [5, 2, 4]}
+        >>> table = Table.from_microdata(records, dims=["region"], measure="turnover", contributor="firm")
+        >>> table.labels.columns()["region"], table.values.tolist(), table.contributions.top[0].tolist()
+        (['Total', 'N', 'S'], [11, 7, 4], [9, 5, 4])
+        """
+        from cellward.tabulate.build import build_from_microdata
+        from cellward.tabulate.roles import Roles
+
+        roles = Roles(
+            dims=dims, measure=measure, contributor=contributor, holding=holding, weight=weight, request=request, hierarchies=hierarchies,
+            total=total, missing=missing, missing_codes=missing_codes, pad=pad, blank=blank, negative=negative, empty=empty, largest=largest,
+            decimals=decimals, decimal=decimal, lower=lower, upper=upper,
+        )  # fmt: skip
+        return build_from_microdata(
+            rows, roles, query=query, separator=separator, threads=threads, memory_mb=memory_mb
+        )
 
     @staticmethod
     def from_equations(
@@ -193,6 +259,23 @@ class Table:
     def with_sensitivity(self, sensitivity: Sensitivity) -> Table:
         """The same table with other cells at risk."""
         return replace(self, sensitivity=sensitivity)
+
+    def find(
+        self,
+        *rules: Rule,
+        waivers: Iterable[str] = (),
+        frozen: Iterable[Cell] = (),
+        levels: Mapping[Cell, tuple[Any, Any, Any]] | None = None,
+    ) -> Table:
+        """The same table with the cells at risk found by these rules; :attr:`findings` says why each is.
+
+        ``waivers``: units that consent to publication. ``frozen``: cells already published, which stay as they are. ``levels``: levels of cells, in
+        the table's units, instead of the rules'.
+        """
+        from cellward.risk.find import find
+
+        sensitivity, findings = find(self, rules, waivers=waivers, frozen=frozen, levels=levels)
+        return replace(self, sensitivity=sensitivity, findings=findings)
 
     def without_levels(self) -> Table:
         """The same table with the same cells at risk and no protection levels asked."""

@@ -1,0 +1,163 @@
+"""Finding the cells at risk: every rule judges the table, exceptions are applied, and the reasons are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cellward import exact
+from cellward.errors import InputError
+from cellward.exact import LARGEST
+from cellward.risk.attacker import Cell
+from cellward.risk.findings import Findings
+from cellward.risk.manual import STATUSES, Manual
+from cellward.risk.rule import Bools, Ints, Judgement, Rule, contributions_of
+from cellward.risk.sensitivity import CellStatus, Sensitivity
+from cellward.table.table import Table
+
+__all__ = ["Findings", "find"]
+
+
+def find(
+    table: Table,
+    rules: Sequence[Rule],
+    *,
+    waivers: Iterable[str] = (),
+    frozen: Iterable[Cell] = (),
+    levels: Mapping[Cell, tuple[Any, Any, Any]] | None = None,
+) -> tuple[Sensitivity, Findings]:
+    """The cells that any rule calls unsafe, with the largest of the rules' levels, and why.
+
+    ``waivers`` are units that consent to publication. ``frozen`` cells are published already: they become fixed, and are reported where a rule calls
+    them unsafe; cells that the table itself holds fixed stay so. ``levels`` maps cells to (lpl, upl, spl) in the table's units; they replace the
+    rules' levels, and make a cell unsafe that no rule calls so. What the table held at risk before does not count.
+    """
+    rules = _checked(rules, levels)
+    judged = [rule.judge(table) for rule in rules]
+    asked = _after_waivers(table, rules, judged, waivers)
+
+    unsafe = np.zeros(table.cells, np.bool_)
+    lpl, upl, spl = (np.zeros(table.cells, np.int64) for _ in range(3))
+    for j in asked:
+        unsafe[j.cell] = True
+        for whole, own in ((lpl, j.lpl), (upl, j.upl), (spl, j.spl)):
+            whole[j.cell] = np.maximum(whole[j.cell], own)
+    called = np.zeros(table.cells, np.bool_)
+    for j in judged:
+        called[j.cell] = True
+    waived = called & ~unsafe
+
+    by_hand = {status: _declared(table, rules, status) for status in STATUSES}
+    for other in ("safe", "fixed"):
+        if both := by_hand["unsafe"].keys() & by_hand[other].keys():
+            name = table.labels.name(min(both))
+            raise InputError(f"Manual: {name} is declared both unsafe and {other}; declare it once")
+    fixed = table.sensitivity.fixed.copy()
+    fixed[[*_cells(table, frozen, "frozen"), *by_hand["fixed"]]] = True
+    off = fixed.copy()
+    off[list(by_hand["safe"])] = True
+
+    given = _given(table, levels or {}, off)
+    for i, (below, above, width) in given.items():
+        unsafe[i], lpl[i], upl[i], spl[i] = True, below, above, width
+        waived[i] = False
+    unsafe[off], lpl[off], upl[off], spl[off] = False, 0, 0, 0
+    status = np.zeros(table.cells, np.uint8)
+    status[unsafe] = CellStatus.UNSAFE
+    status[fixed] = CellStatus.FIXED
+    findings = Findings(
+        table=table if table.findings is None else replace(table, findings=None),
+        rules=rules,
+        hits=tuple(j.cell for j in judged),
+        unsafe=np.flatnonzero(unsafe),
+        waived=np.flatnonzero(waived & ~off),
+        published=np.flatnonzero(called & fixed),
+        declared_safe=by_hand["safe"],
+        declared_fixed=by_hand["fixed"],
+        given=np.array(sorted(given), np.int64),
+    )
+    return Sensitivity(status, lpl, upl, spl), findings
+
+
+def _checked(rules: object, levels: object) -> tuple[Rule, ...]:
+    """The rules, each given once; at least one where no levels are given either."""
+    found = tuple(rules) if isinstance(rules, Iterable) else (rules,)
+    for k, rule in enumerate(found):
+        if not isinstance(rule, Rule):
+            raise InputError(f"find: {rule!r} is no rule; give rules such as PPercent(10) and Threshold(3)")
+        if rule in found[:k]:
+            raise InputError(f"find: the rule {rule.short} is given twice; give it once")
+    if levels is not None and not isinstance(levels, Mapping):
+        raise InputError(f"find: levels={levels!r} is no mapping of cells; write {{cell: (lpl, upl, spl)}}")
+    if not found and not levels:
+        raise InputError("find: there is no rule to judge the cells by; give one or more, such as PPercent(10)")
+    return found
+
+
+def _after_waivers(
+    table: Table, rules: Sequence[Rule], judged: list[Judgement], waivers: Iterable[str]
+) -> list[Judgement]:
+    """What the rules still ask when these units have consented."""
+    names = [] if isinstance(waivers, str) else list(waivers)
+    if isinstance(waivers, str) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"find: waivers={waivers!r}; give a list of the names of units")
+    if not names:
+        return judged
+    unit = contributions_of(table).unit
+    consenting = _consenting(table, np.unique(unit[:, np.concatenate([j.cell for j in judged])]), set(names))
+    return [
+        rule.after_waivers(table, j, np.isin(unit[:, j.cell], consenting))
+        for rule, j in zip(rules, judged, strict=True)
+    ]
+
+
+def _consenting(table: Table, units: Ints, names: set[str]) -> Ints:
+    """Those of the units that are called by one of these names."""
+    c = contributions_of(table)
+    return np.array([u for u in units.tolist() if u >= 0 and c.name(u) in names], np.int64)
+
+
+def _declared(table: Table, rules: Sequence[Rule], status: str) -> dict[int, str]:
+    """The cells that were given this status by hand, and why."""
+    found: dict[int, str] = {}
+    for rule in rules:
+        if isinstance(rule, Manual) and rule.status == status:
+            found |= rule.located(table)
+    return found
+
+
+def _cells(table: Table, cells: Iterable[Cell], what: str) -> list[int]:
+    """The numbers of cells that are named by number or codes."""
+    if isinstance(cells, str) or not isinstance(cells, Iterable):
+        raise InputError(f"find: {what}={cells!r}; give a list of cells")
+    return [_find(table, cell, what) for cell in cells]
+
+
+def _find(table: Table, cell: Cell, what: str) -> int:
+    try:
+        return table.labels.find(cell)
+    except InputError as error:
+        raise InputError(f"find, {what}: {error}") from None
+
+
+def _given(table: Table, levels: Mapping[Cell, tuple[Any, Any, Any]], off: Bools) -> dict[int, list[int]]:
+    """The user's levels, scaled; refused for cells that are not to be protected."""
+    found: dict[int, list[int]] = {}
+    for cell, own in levels.items():
+        i = _find(table, cell, "levels")
+        where = f"find: level of {table.labels.name(i)}"
+        if i in found:
+            raise InputError(f"{where}: the cell is named twice; name it once")
+        if off[i]:
+            raise InputError(
+                f"{where}: the cell is fixed or declared safe, so no level can be asked; leave one of the two out"
+            )
+        if not isinstance(own, tuple | list) or len(own) != 3:
+            raise InputError(f"{where}: {own!r}; give (lpl, upl, spl)")
+        found[i] = [exact.scale_one(level, table.decimals, where, "up") for level in own]
+        if not 0 <= min(found[i]) <= max(found[i]) <= LARGEST:
+            raise InputError(f"{where}: levels are distances; give numbers from 0 to 2^53 units in the last place")
+    return found

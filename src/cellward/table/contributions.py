@@ -1,0 +1,118 @@
+"""Contributions: who stands behind each cell; how many, how much, and the largest of them by name. Confidential, like the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.errors import InputError
+from cellward.exact import freeze
+from cellward.table.lattice import Lattice
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Parts:
+    """What each of the largest units contributes and where; only units that are among the largest of some cell are held.
+
+    Row j says: ``unit[j]`` contributes ``amount[j]`` (scaled, unweighted, as the unit itself knows it) to the leaf with the codes ``leaf[:, j]``;
+    rows are sorted by unit. ``key`` (sorted) and ``cell`` say which cells of the table the lattice's cells are.
+    """
+
+    unit: Ints
+    leaf: Ints
+    amount: Ints
+    lattice: Lattice
+    key: Ints
+    cell: Ints
+
+    def of(self, unit: int) -> tuple[Ints, Ints]:
+        """All cells one unit contributes to, in increasing order, and how much it contributes to each."""
+        rows = slice(*np.searchsorted(self.unit, (unit, unit + 1)))
+        owner, key = self.lattice.spread(self.leaf[:, rows])
+        at = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
+        here = self.key[at] == key
+        cell, where = np.unique(self.cell[at[here]], return_inverse=True)
+        amount = np.zeros(len(cell), np.int64)
+        np.add.at(amount, where, self.amount[rows][owner[here]])
+        return cell, amount
+
+    def placed(self, place: Ints) -> Parts:
+        """The same when cell i becomes cell place[i]."""
+        return replace(self, cell=place[self.cell])
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Contributions:
+    """Counts, sizes and the largest contributions of every cell; amounts are integers in the table's scaled unit.
+
+    A *unit* is what the rules rank: a holding where holdings were named, else a contributor, else a record. Contributions of one unit to one cell
+    are summed before they are ranked.
+    """
+
+    rows: Ints
+    """Records behind each cell."""
+    units: Ints
+    """Distinct units behind each cell."""
+    size: Ints
+    """Σ|contribution|, weighted where records have weights: what the rules call the total X. Equals the value where nothing is negative."""
+    top: Ints
+    """(k, cells): the largest contributions by size, largest first, 0 where there are fewer; sizes |x|, unweighted."""
+    unit: Ints
+    """(k, cells): whose contribution that is, a position in ``names``; −1 where there is none."""
+    names: Sequence[str]
+    """What the units are called: the holding's or contributor's code, or ``record 17``."""
+    weighted: Ints | None = None
+    """(k, cells): the same contributions times their sampling weights; None where there are no weights."""
+    negative: bool = False
+    """Whether some contribution is negative: sizes are then no values, and a unit's contribution is no lower bound of a cell."""
+    requested: Mapping[str, Ints] = field(default_factory=dict)
+    """For each request code the largest contribution (size) of a unit that gave this code, by cell."""
+    parts: Parts | None = None
+    """Contributions of the largest units to every cell."""
+
+    def __post_init__(self) -> None:
+        freeze(self.rows, self.units, self.size, self.top, self.unit, self.weighted, *self.requested.values())
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.rows)
+
+    @property
+    def kept(self) -> int:
+        """How many of the largest contributions are kept of each cell."""
+        return len(self.top)
+
+    def largest(self, many: int) -> Ints:
+        """The largest contributions, as many as asked for."""
+        if many > self.kept:
+            raise InputError(
+                f"the rule looks at the {many} largest contributions, but {self.kept} were kept; tabulate with largest={many} (--largest {many})"
+            )
+        return self.top[:many]
+
+    def name(self, unit: int) -> str:
+        """What a unit is called."""
+        return self.names[unit]
+
+    def take(self, cells: Ints) -> Contributions:
+        """The contributions behind these cells, in this order, without the parts."""
+        return replace(
+            self,
+            rows=self.rows[cells],
+            units=self.units[cells],
+            size=self.size[cells],
+            top=self.top[:, cells],
+            unit=self.unit[:, cells],
+            weighted=None if self.weighted is None else self.weighted[:, cells],
+            requested={code: column[cells] for code, column in self.requested.items()},
+            parts=None,
+        )
+
+    def __repr__(self) -> str:
+        return f"Contributions({self.cells:,} cells, {int(self.rows.max(initial=0)):,} records, {self.kept} largest kept)"

@@ -1,0 +1,223 @@
+"""Building a table from records: leaf states, the codes they use, every cell above them, and who stands behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.errors import InputError
+from cellward.hierarchy import Hierarchy
+from cellward.risk.sensitivity import Sensitivity
+from cellward.table.assemble import bounds
+from cellward.table.coded import Axis, CodedCells
+from cellward.table.contributions import Contributions, Parts
+from cellward.table.labels import Labels
+from cellward.table.lattice import MOST_CELLS, Lattice
+from cellward.table.table import Table
+from cellward.tabulate.leaf_states import Leaves, Members, read_leaves
+from cellward.tabulate.roles import Roles
+from cellward.tabulate.rollup import roll_up
+from cellward.tabulate.source import Source, open_source
+from cellward.tabulate.spread import spread_states
+from cellward.tabulate.states import NOBODY, States
+
+Ints = NDArray[np.int64]
+MISSING = "missing"
+"""The code of records without a code, where they are kept."""
+
+
+def build_from_microdata(
+    rows: Any,
+    roles: Roles,
+    *,
+    query: str | None = None,
+    separator: str | None = None,
+    threads: int | None = None,
+    memory_mb: int | None = None,
+) -> Table:
+    """See :meth:`Table.from_microdata`."""
+    with open_source(rows, query=query, separator=separator, threads=threads, memory_mb=memory_mb) as source:
+        for name in roles.wanted:
+            source.column(name)
+        leaves = read_leaves(source, roles)
+        return build_from_leaves(leaves, roles, _Places(source, roles), threads)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Finds the first record with a code, for the sentence that refuses it."""
+
+    source: Source
+    roles: Roles
+
+    def __call__(self, dim: str, code: str | None) -> str:
+        """Where it stands, and how many records have it."""
+        text = f"nullif(CAST({self.source.column(dim)} AS VARCHAR), '')"
+        if width := (self.roles.pad or {}).get(dim):
+            text = f"CASE WHEN length({text}) < {width} THEN lpad({text}, {width}, ' ') ELSE {text} END"
+        test = f"{text} IS NULL" if code is None else f"{text} = '{code.replace(chr(39), chr(39) * 2)}'"
+        first, many = self.source.one(f"SELECT min(rn), count(*) FROM {self.source.relation} WHERE {test}")
+        more = "" if many == 1 else f" (and {many - 1:,} more records)"
+        return f"{self.source.place(first)}, column {dim}{more}"
+
+
+def build_from_leaves(leaves: Leaves, roles: Roles, places: Any, threads: int | None = None) -> Table:
+    """The table of leaf states, wherever these were computed."""
+    dims = roles.formula.dims
+    axes, number = zip(
+        *(
+            _axis(roles, dim, texts, bool((leaves.leaf[k] < 0).any()), places)
+            for k, (dim, texts) in enumerate(zip(dims, leaves.codes, strict=True))
+        ),
+        strict=True,
+    )
+    lattice = Lattice(axes, tuple(tuple(dims.index(name) for name in term) for term in roles.formula.terms))
+    leaf, states = _placed(leaves.leaf, leaves.states, number)
+    members = _placed_members(leaves.members, number)
+    if not len(states.rows):
+        raise InputError("no record is left to tabulate; check what missing= and blank= drop")
+    if roles.empty == "zero":
+        leaf, states = _with_empty(lattice, leaf, states)
+    key, every = roll_up(lattice, leaf, states)
+    more_key, more = spread_states(lattice, members, roles.largest, weighted=leaves.weighted, threads=threads)
+    if len(more_key):
+        key, every = every.then(more).merged(np.concatenate((key, more_key)))
+    code = lattice.codes(key)
+    cells = CodedCells(list(axes), code)
+    labels = Labels(len(key), dims, tuple(axis.codes for axis in axes), tuple(code), tuple(axis.total for axis in axes))
+    lower = roles.lower if roles.lower is not None else None if leaves.negative else 0
+    return Table(
+        relations=cells.relations()[0],
+        scaled=every.value,
+        decimals=leaves.decimals,
+        lower=bounds(lower, len(key), leaves.decimals, "lower"),
+        upper=bounds(roles.upper, len(key), leaves.decimals, "upper"),
+        labels=labels,
+        sensitivity=Sensitivity.none(len(key)),
+        contributions=_contributions(leaves, lattice, key, every, leaf, states, members),
+    )
+
+
+def _axis(
+    roles: Roles, dim: str, texts: tuple[str, ...], blank: bool, places: Any
+) -> tuple[Axis, Ints]:
+    """A dimension's codes and sums, and for each text that occurs (and last, for no text) its code; −1 drops the record."""
+    policy, total = roles.missing_of(dim), roles.total_of(dim)
+    declared = set((roles.missing_codes or {}).get(dim, ()))
+    absent = [text for text in texts if text in declared]
+    if policy == "refuse" and (blank or absent):
+        code = None if blank else absent[0]
+        what = "no code" if blank else f"the code {code!r}, which stands for a missing one"
+        raise InputError(
+            f"{places(dim, code)}: {what}; fill it in, or say what to do with missing='drop' or missing='keep' (--missing)"
+        )
+    kept = [text for text in texts if text not in declared]
+    hung = [*absent, *([MISSING] if blank else [])] if policy == "keep" else []
+    if policy == "keep" and blank and MISSING in kept:
+        raise InputError(f"{places(dim, MISSING)}: the code {MISSING!r} is in the data and is ours for records without one; rename it")
+    given = (roles.hierarchies or {}).get(dim)
+    if given is None:
+        if total in kept:
+            raise InputError(
+                f"{places(dim, total)}: the code {total!r} stands for the total, and a record belongs to a part of it; correct it, or name the total "
+                "with total= (--total)"
+            )
+        if not kept and not hung:
+            raise InputError(f"{dim}: no record has a code; check the column")
+        hierarchy = Hierarchy.flat([*kept, *hung], total=total)
+    else:
+        several = [given] if isinstance(given, Hierarchy) else list(given)
+        hierarchy = several[0].merge(*several[1:])
+        if lost := hierarchy.unknown(kept):
+            more = "" if len(lost) == 1 else f" (so are {len(lost) - 1} more codes)"
+            raise InputError(
+                f"{places(dim, lost[0])}: the code {lost[0]!r} is not in the hierarchy of {dim}{more}; add it there, or declare it missing with "
+                "missing_codes= (--missing-codes)"
+            )
+        if hung := [code for code in hung if hierarchy.unknown([code])]:
+            hierarchy = _hang(hierarchy, hung, dim)
+    parents = {parent for parent, _ in hierarchy.sums}
+    if above := [text for text in kept if text in parents]:
+        raise InputError(
+            f"{places(dim, above[0])}: the code {above[0]!r} is a sum of others in the hierarchy of {dim}, and a record belongs to one of its parts; give "
+            "the part, or add one to the hierarchy"
+        )
+    at = {code: k for k, code in enumerate(hierarchy.codes)}
+    sums = tuple((at[parent], tuple(at[child] for child in children)) for parent, children in hierarchy.sums)
+    top = total if total in hierarchy.roots else hierarchy.roots[0] if len(hierarchy.roots) == 1 else None
+    number = [at[text] if text in at and (text not in declared or policy == "keep") else -1 for text in texts]
+    number.append(at[MISSING] if blank and policy == "keep" else -1)
+    return Axis(dim, hierarchy.codes, sums, np.zeros(0, np.int64), top), np.array(number, np.int64)
+
+
+def _hang(hierarchy: Hierarchy, codes: Sequence[str], dim: str) -> Hierarchy:
+    """The hierarchy with these codes directly below its root, in every sum of it."""
+    if len(hierarchy.roots) != 1:
+        raise InputError(f"the hierarchy of {dim} has {len(hierarchy.roots)} roots, so {codes[0]!r} has no place; add it to the hierarchy")
+    root = hierarchy.roots[0]
+    return Hierarchy(
+        tuple((parent, (*children, *codes) if parent == root else children) for parent, children in hierarchy.sums)
+    )
+
+
+def _placed(leaf: Ints, states: States, number: Sequence[Ints]) -> tuple[Ints, States]:
+    """Leaf states by the codes of the axes, without those dropped."""
+    code = np.stack([own[texts] for own, texts in zip(number, leaf, strict=True)])  # −1 finds the last entry
+    keep = (code >= 0).all(axis=0)
+    return (code, states) if keep.all() else (code[:, keep], states.take(keep))
+
+
+def _placed_members(members: Members, number: Sequence[Ints]) -> Members:
+    code = np.stack([own[texts] for own, texts in zip(number, members.leaf, strict=True)])
+    keep = (code >= 0).all(axis=0)
+    return Members(
+        members.unit[keep], code[:, keep], members.amount[keep], members.weighted[keep], members.requested[:, keep]
+    )
+
+
+def _with_empty(lattice: Lattice, leaf: Ints, states: States) -> tuple[Ints, States]:
+    """Every combination of bottom codes, those without a record included."""
+    size = 1
+    for axis in lattice.axes:
+        size *= len(axis.bottom)
+    if size > MOST_CELLS:
+        raise InputError(f"empty='zero' would make {size:,} cells; leave empty cells absent")
+    every = np.stack([grid.ravel() for grid in np.meshgrid(*(axis.bottom for axis in lattice.axes), indexing="ij")])
+    fresh = every[:, ~np.isin(lattice.key(every), lattice.key(leaf))]
+    empty = States.empty(fresh.shape[1], len(states.top), len(states.requested), weighted=states.weighted is not None)
+    return np.concatenate((leaf, fresh), axis=1), states.then(empty)
+
+
+def _contributions(
+    leaves: Leaves, lattice: Lattice, key: Ints, every: States, leaf: Ints, states: States, members: Members
+) -> Contributions:
+    """What the rules and the attackers need, with units numbered in the order of their names' appearance in the source."""
+    used = np.unique(every.unit)
+    used = used[used != NOBODY]
+    unit = np.searchsorted(used, every.unit)
+    unit[every.unit == NOBODY] = -1
+    single = np.isin(states.unit, used)
+    at = np.broadcast_to(np.arange(states.unit.shape[1]), states.unit.shape)[single]
+    spread = np.isin(members.unit, used)
+    owner = np.searchsorted(used, np.concatenate((states.unit[single], members.unit[spread])))
+    where = np.concatenate((leaf[:, at], members.leaf[:, spread]), axis=1)
+    amount = np.concatenate((states.top[single], members.amount[spread]))
+    order = np.argsort(owner, kind="stable")
+    return Contributions(
+        rows=every.rows,
+        units=every.units,
+        size=every.size,
+        top=np.maximum(every.top, 0),
+        unit=unit,
+        names=tuple(leaves.names(used)),
+        weighted=every.weighted,
+        negative=leaves.negative,
+        requested=dict(zip(leaves.requests, every.requested, strict=True)),
+        parts=Parts(
+            unit=owner[order], leaf=where[:, order], amount=amount[order], lattice=lattice, key=key, cell=np.arange(len(key))
+        ),
+    )

@@ -1,0 +1,316 @@
+"""Leaf states: one pass over the records inside DuckDB gives, for every combination of bottom codes, counts, sums and the largest contributions.
+
+A contribution and whose it is travel as one integer, size·2^b + (2^b − 1 − unit), so that the k largest of them are the k largest contributions with
+ties broken by the smaller unit, whatever order the records are read in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.errors import InputError
+from cellward.exact import LARGEST
+from cellward.tabulate.amounts import Amounts, amounts, too_large
+from cellward.tabulate.roles import Roles
+from cellward.tabulate.source import Source
+from cellward.tabulate.states import NOBODY, States
+
+Ints = NDArray[np.int64]
+_MOST_REQUESTS = 9
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Units that contribute to several leaves: one row a unit and leaf."""
+
+    unit: Ints
+    leaf: Ints
+    """Codes as in :class:`Leaves`."""
+    amount: Ints
+    weighted: Ints
+    requested: NDArray[np.bool_]
+    """(requests, rows): whether the unit gave this request code."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The leaf states of a file of records. ``codes``: the texts that occur, a list a dimension; ``leaf``: their positions, −1 where no code stands.
+
+    ``states`` counts records and values of everybody, and units, sizes and largest contributions of those units that are in one leaf only; the
+    others are ``members``.
+    """
+
+    codes: tuple[tuple[str, ...], ...]
+    leaf: Ints
+    states: States
+    members: Members
+    decimals: int
+    requests: tuple[str, ...]
+    negative: bool
+    weighted: bool
+    dropped: int
+    names: Any
+    """unit numbers → what they are called."""
+
+
+def read_leaves(source: Source, roles: Roles) -> Leaves:
+    """Add the records up by bottom codes, exactly."""
+    numbers = _numbers(source, roles)
+    base = _base(source, roles, numbers)
+    requests = _requests(source, roles)
+    if roles.contributor is None and roles.holding is None:
+        return _by_record(source, roles, numbers, base, requests)
+    return _by_unit(source, roles, numbers, base, requests)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """SQL of a record's contribution (unweighted and weighted) in one common unit."""
+
+    x: str
+    wx: str
+    decimals: int
+    largest: int
+    negative: bool
+    weighted: bool
+    records: int
+    dropped: int
+    condition: str
+
+
+def _ones(source: Source) -> Amounts:
+    """A table of counts: every record contributes 1."""
+    records = source.one(f"SELECT count(*) FROM {source.relation}")[0]
+    if not records:
+        raise InputError(f"{source.name}: there are no records; give at least one")
+    return Amounts("CAST(1 AS BIGINT)", 0, 1, 0, 0, records)
+
+
+def _numbers(source: Source, roles: Roles) -> _Numbers:
+    measure = (
+        _ones(source)
+        if roles.measure is None
+        else amounts(source, roles.measure, decimals=roles.decimals, mark=roles.decimal, role="measure")
+    )
+    if measure.blanks and roles.blank == "refuse":
+        record = source.one(f"SELECT min(rn) FROM {source.relation} WHERE {measure.sql} IS NULL")[0]
+        raise InputError(
+            f"{source.place(record)}, column {roles.measure}: no value ({measure.blanks:,} records have none); fill it in, or say what it means with "
+            "blank='drop' or blank='zero' (--blank)"
+        )
+    if measure.negatives and roles.negative == "refuse":
+        record = source.one(f"SELECT min(rn) FROM {source.relation} WHERE {measure.sql} < 0")[0]
+        raise InputError(
+            f"{source.place(record)}, column {roles.measure}: a negative contribution ({measure.negatives:,} records have one); correct it, or have the "
+            "rules look at sizes with negative='absolute' (--negative absolute)"
+        )
+    x = f"coalesce({measure.sql}, 0)" if measure.blanks and roles.blank == "zero" else measure.sql
+    condition = f"WHERE {measure.sql} IS NOT NULL" if measure.blanks and roles.blank == "drop" else ""
+    dropped = measure.blanks if condition else 0
+    negative = measure.negatives > 0
+    if roles.weight is None:
+        return _Numbers(x, x, measure.places, measure.largest, negative, False, measure.records, dropped, condition)
+    weight = amounts(source, roles.weight, decimals=None, mark=roles.decimal, role="weight")
+    for wrong, what in ((weight.blanks, "IS NULL"), (weight.negatives, "< 0")):
+        if wrong:
+            record = source.one(f"SELECT min(rn) FROM {source.relation} WHERE {weight.sql} {what}")[0]
+            text = "no weight" if what == "IS NULL" else "a negative weight"
+            raise InputError(f"{source.place(record)}, column {roles.weight}: {text}; weights are numbers of at least 0")
+    finer = 10**weight.places
+    if roles.decimals is None:
+        decimals = measure.places + weight.places
+        scaled, product = f"({x}) * {finer}", f"CAST({x} AS HUGEINT) * {weight.sql}"
+    else:  # the weighted contribution of each record is rounded, halves away from zero
+        decimals = measure.places
+        scaled = x
+        product = f"sign({x}) * ((2 * abs(CAST({x} AS HUGEINT)) * {weight.sql} + {finer}) // {2 * finer})"
+        finer = 1
+    if measure.largest * finer > LARGEST or measure.largest * weight.largest > 2**62:
+        raise too_large(source, str(roles.measure), measure.largest * max(finer, weight.largest), decimals)
+    return _Numbers(
+        scaled, f"CAST({product} AS BIGINT)", decimals, measure.largest * finer, negative, True, measure.records, dropped, condition
+    )
+
+
+def _base(source: Source, roles: Roles, numbers: _Numbers) -> str:
+    """The records as codes, contributions, unit and request."""
+    columns = []
+    for k, dim in enumerate(roles.formula.dims):
+        kind = source.type_of(dim)
+        if kind in ("DOUBLE", "FLOAT"):
+            raise InputError(
+                f"{source.name}: the dimension {dim} holds decimal numbers; make the column text or whole numbers, so that codes stay as written"
+            )
+        text = f"nullif(CAST({source.column(dim)} AS VARCHAR), '')"
+        if width := (roles.pad or {}).get(dim):
+            text = f"CASE WHEN length({text}) < {width} THEN lpad({text}, {width}, ' ') ELSE {text} END"
+        columns.append(f"{text} AS d{k}")
+    unit = "rn"
+    if roles.contributor is not None or roles.holding is not None:
+        named = [
+            f"'{mark}' || nullif(CAST({source.column(name)} AS VARCHAR), '')"
+            for mark, name in (("h", roles.holding), ("c", roles.contributor))
+            if name is not None
+        ]
+        unit = f"coalesce({', '.join(named)}, 'r' || rn)"
+    request = "NULL" if roles.request is None else f"nullif(nullif(trim(CAST({source.column(roles.request)} AS VARCHAR)), ''), '0')"
+    return (
+        f"(SELECT {', '.join(columns)}, {numbers.x} AS x, {numbers.wx} AS wx, {unit} AS unit, {request} AS request "
+        f"FROM {source.relation} {numbers.condition})"
+    )
+
+
+def _requests(source: Source, roles: Roles) -> tuple[str, ...]:
+    if roles.request is None:
+        return ()
+    text = f"nullif(nullif(trim(CAST({source.column(roles.request)} AS VARCHAR)), ''), '0')"
+    found = source.run(f"SELECT DISTINCT {text} AS r FROM {source.relation} WHERE {text} IS NOT NULL ORDER BY 1 LIMIT {_MOST_REQUESTS + 1}").fetchall()
+    if len(found) > _MOST_REQUESTS:
+        raise InputError(
+            f"{source.name}: the column {roles.request} holds more than {_MOST_REQUESTS} request codes; it says whether a unit asked for protection "
+            "(blank or 0: no), so name another"
+        )
+    return tuple(row[0] for row in found)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def packing(largest: int, units: int) -> tuple[str, int]:
+    """The SQL type that holds size and unit together, and the bits of the unit."""
+    bits = max(units, 1).bit_length()
+    return ("BIGINT" if max(largest, 1).bit_length() + bits <= 62 else "HUGEINT"), bits
+
+
+def _by_record(source: Source, roles: Roles, numbers: _Numbers, base: str, requests: tuple[str, ...]) -> Leaves:
+    dims = [f"d{k}" for k in range(len(roles.formula.dims))]
+    kind, bits = packing(numbers.largest, numbers.records)
+    packed = f"CAST(abs(x) AS {kind}) * {1 << bits} + ({(1 << bits) - 1} - unit)"
+    k = roles.largest
+    heavy = f", arg_max(abs(wx), {packed}, {k}) AS heavy" if numbers.weighted else ""
+    asked = "".join(f", max(abs(x)) FILTER (request = {_text(code)}) AS r{j}" for j, code in enumerate(requests))
+    source.run(
+        f"CREATE OR REPLACE TEMP TABLE cellward_leaf AS SELECT {', '.join(dims)}, count(*) AS n, count(*) AS u, sum(wx) AS v, sum(abs(wx)) AS s, "
+        f"max({packed}, {k}) AS top{heavy}{asked} FROM {base} GROUP BY ALL"
+    )
+    codes, leaf, states = _fetch(source, roles, numbers, requests, bits)
+    none = np.zeros(0, np.int64)
+    members = Members(none, np.zeros((len(dims), 0), np.int64), none, none, np.zeros((len(requests), 0), bool))
+    return Leaves(
+        codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped,
+        lambda units: [f"record {unit}" for unit in units.tolist()],
+    )  # fmt: skip
+
+
+def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, requests: tuple[str, ...]) -> Leaves:
+    dims = [f"d{k}" for k in range(len(roles.formula.dims))]
+    listed = ", ".join(dims)
+    run = source.run
+    run(
+        "CREATE OR REPLACE TEMP TABLE cellward_unit AS SELECT name, row_number() OVER (ORDER BY name) - 1 AS unit "
+        f"FROM (SELECT DISTINCT unit AS name FROM {base})"
+    )
+    gave = "".join(f", bool_or(request = {_text(code)}) AS q{j}" for j, code in enumerate(requests))
+    run(
+        f"CREATE OR REPLACE TEMP TABLE cellward_member AS SELECT {listed}, u.unit AS unit, count(*) AS n, sum(x) AS x, sum(wx) AS wx{gave} "
+        f"FROM {base} b JOIN cellward_unit u ON b.unit = u.name GROUP BY ALL"
+    )
+    if requests:  # a unit that asks in one record asks everywhere
+        gave = ", ".join(f"q{j} = a.q{j}" for j in range(len(requests)))
+        every = ", ".join(f"bool_or(coalesce(q{j}, false)) AS q{j}" for j in range(len(requests)))
+        run(f"UPDATE cellward_member m SET {gave} FROM (SELECT unit, {every} FROM cellward_member GROUP BY unit) a WHERE m.unit = a.unit")
+    run("CREATE OR REPLACE TEMP TABLE cellward_spread AS SELECT unit FROM cellward_member GROUP BY unit HAVING count(*) > 1")
+    units, largest = source.one("SELECT (SELECT count(*) FROM cellward_unit), max(abs(x)) FROM cellward_member")
+    if int(largest or 0) > LARGEST:
+        raise too_large(source, str(roles.measure), int(largest), numbers.decimals)
+    kind, bits = packing(int(largest or 0), units)
+    packed = f"CAST(abs(x) AS {kind}) * {1 << bits} + ({(1 << bits) - 1} - m.unit)"
+    k = roles.largest
+    single = "FILTER (s.unit IS NULL)"
+    heavy = f", arg_max(abs(wx), {packed}, {k}) {single} AS heavy" if numbers.weighted else ""
+    asked = "".join(f", max(abs(x)) FILTER (s.unit IS NULL AND q{j}) AS r{j}" for j in range(len(requests)))
+    run(
+        f"CREATE OR REPLACE TEMP TABLE cellward_leaf AS SELECT {listed}, sum(n) AS n, count(*) {single} AS u, sum(wx) AS v, "
+        f"sum(abs(wx)) {single} AS s, max({packed}, {k}) {single} AS top{heavy}{asked} "
+        "FROM cellward_member m LEFT JOIN cellward_spread s ON m.unit = s.unit GROUP BY ALL"
+    )
+    codes, leaf, states = _fetch(source, roles, numbers, requests, bits)
+    members = _members(source, dims, requests)
+
+    def names(wanted: Ints) -> list[str]:
+        mask = (1 << bits) - 1
+        every = run(
+            f"SELECT unit, name FROM cellward_unit WHERE unit IN (SELECT {mask} - (unnest(top) & {mask}) FROM cellward_leaf UNION ALL "
+            "SELECT unit FROM cellward_spread) ORDER BY unit"
+        ).fetchnumpy()
+        found = every["name"][np.searchsorted(np.asarray(every["unit"], np.int64), wanted)]
+        return [f"record {name[1:]}" if name[0] == "r" else name[1:] for name in found.tolist()]
+
+    return Leaves(
+        codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped, names,
+    )  # fmt: skip
+
+
+def _fetch(
+    source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...], bits: int
+) -> tuple[tuple[tuple[str, ...], ...], Ints, States]:
+    """The leaf table as arrays, its codes as numbers of the texts in order."""
+    run, d, k = source.run, len(roles.formula.dims), roles.largest
+    total = source.one("SELECT sum(CAST(s AS HUGEINT)) + max(abs(v)) FROM cellward_leaf")[0]
+    if total is None:
+        raise InputError(f"{source.name}: no record is left; check what blank= and missing= drop")
+    if int(total) >= 2**62:
+        raise too_large(source, str(roles.measure), int(total), numbers.decimals)
+    codes, joins, picks = [], [], []
+    for dim in range(d):
+        run(
+            f"CREATE OR REPLACE TEMP TABLE cellward_code{dim} AS SELECT code, row_number() OVER (ORDER BY code) - 1 AS i "
+            f"FROM (SELECT DISTINCT d{dim} AS code FROM cellward_leaf WHERE d{dim} IS NOT NULL)"
+        )
+        codes.append(tuple(run(f"SELECT code FROM cellward_code{dim} ORDER BY i").fetchnumpy()["code"].tolist()))
+        joins.append(f"LEFT JOIN cellward_code{dim} k{dim} ON l.d{dim} = k{dim}.code")
+        picks.append(f"coalesce(k{dim}.i, -1) AS i{dim}")
+    size, unit = f"top[{{}}] >> {bits}", f"{(1 << bits) - 1} - (top[{{}}] & {(1 << bits) - 1})"
+    picks += [f"CAST({column} AS BIGINT) AS {column}" for column in ("n", "u", "v")]
+    picks.append("CAST(coalesce(s, 0) AS BIGINT) AS s")
+    picks += [f"CAST(coalesce({size.format(r)}, -1) AS BIGINT) AS t{r}" for r in range(1, k + 1)]
+    picks += [f"CAST(coalesce({unit.format(r)}, {NOBODY}) AS BIGINT) AS w{r}" for r in range(1, k + 1)]
+    if numbers.weighted:
+        picks += [f"coalesce(heavy[{r}], 0) AS h{r}" for r in range(1, k + 1)]
+    picks += [f"coalesce(r{j}, 0) AS r{j}" for j in range(len(requests))]
+    order = ", ".join(f"i{dim}" for dim in range(d))
+    found = run(f"SELECT {', '.join(picks)} FROM cellward_leaf l {' '.join(joins)} ORDER BY {order}").fetchnumpy()
+    column = {name: np.asarray(array, np.int64) for name, array in found.items()}
+
+    def stacked(letter: str, numbered: range) -> Ints:
+        none = np.zeros((0, len(column["n"])), np.int64)
+        return np.stack([column[f"{letter}{j}"] for j in numbered]) if len(numbered) else none
+
+    ranks = range(1, k + 1)
+    weighted = stacked("h", ranks) if numbers.weighted else None
+    states = States(
+        column["n"], column["u"], column["v"], column["s"], stacked("t", ranks), stacked("w", ranks), weighted,
+        stacked("r", range(len(requests))),
+    )  # fmt: skip
+    return tuple(codes), stacked("i", range(d)), states
+
+
+def _members(source: Source, dims: list[str], requests: tuple[str, ...]) -> Members:
+    joins = " ".join(f"LEFT JOIN cellward_code{k} k{k} ON m.{dim} = k{k}.code" for k, dim in enumerate(dims))
+    picks = ", ".join(f"coalesce(k{k}.i, -1) AS i{k}" for k in range(len(dims)))
+    gave = "".join(f", coalesce(q{j}, false) AS q{j}" for j in range(len(requests)))
+    found = source.run(
+        f"SELECT m.unit AS unit, CAST(x AS BIGINT) AS x, CAST(wx AS BIGINT) AS wx, {picks}{gave} FROM cellward_member m "
+        f"JOIN cellward_spread s ON m.unit = s.unit {joins} ORDER BY m.unit"
+    ).fetchnumpy()
+    leaf = np.stack([np.asarray(found[f"i{k}"], np.int64) for k in range(len(dims))])
+    asked = [np.asarray(found[f"q{j}"], bool) for j in range(len(requests))]
+    return Members(
+        *(np.asarray(found["unit"], np.int64), leaf, np.asarray(found["x"], np.int64), np.asarray(found["wx"], np.int64)),
+        np.stack(asked) if asked else np.zeros((0, leaf.shape[1]), bool),
+    )

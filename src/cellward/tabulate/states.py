@@ -1,0 +1,86 @@
+"""States: what is known of groups of records (counts, sums, the largest contributions), and how groups are put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+NOBODY = np.iinfo(np.int64).max
+"""Stands in for a unit where there is none; larger than every unit, so that of equal contributions a real one comes first."""
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """One column a group. ``top`` holds sizes, largest first, −1 where there are fewer; of equal sizes the smaller ``unit`` comes first."""
+
+    rows: Ints
+    units: Ints
+    value: Ints
+    size: Ints
+    top: Ints
+    unit: Ints
+    weighted: Ints | None
+    requested: Ints
+
+    @staticmethod
+    def empty(groups: int, kept: int, requests: int, *, weighted: bool) -> States:
+        """Groups without records."""
+        zero = np.zeros(groups, np.int64)
+        nobody = np.full((kept, groups), NOBODY, np.int64)
+        weights = np.zeros((kept, groups), np.int64) if weighted else None
+        return States(
+            zero, zero, zero, zero, np.full((kept, groups), -1, np.int64), nobody, weights,
+            np.zeros((requests, groups), np.int64),
+        )  # fmt: skip
+
+    def take(self, groups: Ints | NDArray[np.bool_]) -> States:
+        """These groups."""
+        return States(
+            self.rows[groups], self.units[groups], self.value[groups], self.size[groups], self.top[:, groups], self.unit[:, groups],
+            None if self.weighted is None else self.weighted[:, groups], self.requested[:, groups],
+        )  # fmt: skip
+
+    def then(self, other: States) -> States:
+        """These groups, and those of another after them."""
+        weighted = None
+        if self.weighted is not None and other.weighted is not None:
+            weighted = np.concatenate((self.weighted, other.weighted), axis=1)
+        pairs = (
+            (self.rows, other.rows), (self.units, other.units), (self.value, other.value), (self.size, other.size),
+            (self.top, other.top), (self.unit, other.unit),
+        )  # fmt: skip
+        joined = [np.concatenate(pair, axis=-1) for pair in pairs]
+        return States(*joined, weighted, np.concatenate((self.requested, other.requested), axis=1))
+
+    def merged(self, key: Ints) -> tuple[Ints, States]:
+        """Groups with the same key put together, keys in increasing order; no unit may be in two of the groups put together."""
+        order = np.argsort(key, kind="stable")
+        sorted_key = key[order]
+        first = np.flatnonzero(np.concatenate(([True], sorted_key[1:] != sorted_key[:-1])))
+        own = self.take(order)
+        kept, groups = own.top.shape
+        which = np.repeat(np.arange(len(first)), np.diff(np.append(first, groups)))
+        top, unit = np.full((kept, len(first)), -1, np.int64), np.full((kept, len(first)), NOBODY, np.int64)
+        weighted = None if own.weighted is None else np.zeros((kept, len(first)), np.int64)
+        at = np.zeros(groups, np.int64)  # how many of a group's largest are already placed
+        every = np.arange(groups)
+        for rank in range(kept):
+            left = at < kept
+            place = np.minimum(at, kept - 1)
+            head = np.where(left, own.top[place, every], -1)
+            who = np.where(left, own.unit[place, every], NOBODY)
+            top[rank] = np.maximum.reduceat(head, first)
+            best = head == top[rank][which]
+            unit[rank] = np.minimum.reduceat(np.where(best, who, NOBODY), first)
+            taken = best & (who == unit[rank][which])
+            if weighted is not None:
+                heaviness = cast("Ints", own.weighted)[place, every]
+                weighted[rank] = np.maximum.reduceat(np.where(taken & (head >= 0), heaviness, 0), first)
+            at += taken
+        sums = [np.add.reduceat(column, first) for column in (own.rows, own.units, own.value, own.size)]
+        asked = np.maximum.reduceat(own.requested, first, axis=1) if len(own.requested) else own.requested[:, first]
+        return sorted_key[first], States(*sums, top, unit, weighted, asked)
