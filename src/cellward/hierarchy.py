@@ -181,6 +181,20 @@ class Hierarchy:
     def __or__(self, other: Hierarchy) -> Hierarchy:
         return self.merge(other) if isinstance(other, Hierarchy) else NotImplemented
 
+    def adding(self, *codes: str) -> Hierarchy:
+        """The same with further codes directly below the root, in every sum of it; codes that it has are left alone.
+
+        >>> Hierarchy.from_dict({"Total": {"A": ["1", "2"]}}).adding("unknown").sums
+        (('Total', ('A', 'unknown')), ('A', ('1', '2')))
+        """
+        fresh = self.unknown(codes)
+        if fresh and len(self.roots) != 1:
+            raise InputError(
+                f"{_quoted(fresh[0])} has no place in a hierarchy of {len(self.roots)} roots: name the sum it belongs to"
+            )
+        root = self.roots[0]
+        return Hierarchy(tuple((parent, (*below, *fresh) if parent == root else below) for parent, below in self.sums))
+
     @classmethod
     def flat(cls, codes: Iterable[str], total: str = "Total") -> Hierarchy:
         """One sum: the total of the codes. A code given twice counts once, so a column of data will do.
@@ -280,6 +294,22 @@ class Hierarchy:
         if isinstance(source, str | os.PathLike) or not isinstance(source, Iterable):
             return read_hrc(source, lead=lead, total=total)
         return parse_hrc(source, lead=lead, total=total)
+
+
+def check_hierarchies(given: Any, dims: Sequence[str]) -> None:
+    """Refuse what is no mapping from these dimensions to one hierarchy or several."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(
+            f"hierarchies={_kind(given)}: give a mapping from dimensions, such as {{{dims[0]!r}: Hierarchy.flat(codes)}}"
+        )
+    for dim, own in (given or {}).items():
+        several = own if isinstance(own, list | tuple) else [own]
+        if not several or not all(isinstance(one, Hierarchy) for one in several):
+            raise InputError(
+                f"hierarchies: {dim} needs a Hierarchy, or a list of several; make one with Hierarchy.from_dict"
+            )
+        if dim not in dims:
+            raise InputError(f"hierarchies: {dim!r} is not among the dims {', '.join(dims)}; name a dimension column")
 
 
 def _checked(sums: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:

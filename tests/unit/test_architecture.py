@@ -13,7 +13,7 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt"}
 
 # Rooms in the order in which data passes through them; a room imports from earlier ones only.
 ROOMS = (
-    ("errors", "version"), ("exact", "files"), ("hierarchy",), ("risk",), ("table",), ("formats", "hierarchy", "risk"),
+    ("errors", "version"), ("exact", "files"), ("hierarchy",), ("risk",), ("table",), ("formats", "hierarchy", "risk", "table", "tabulate"),
     ("instance", "allowed", "loss"), ("solve",),
     ("audit", "protection", "release"), ("protect",), ("report", "outputs", "published"), ("cli", "server"),
 )  # fmt: skip

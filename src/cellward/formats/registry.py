@@ -12,13 +12,14 @@ from cellward.formats.parquet import read_parquet, write_parquet
 from cellward.table.frame import LongSpec
 from cellward.table.table import Table
 
-_LONG = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_LONG = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def read(path: str | Path, **options: Any) -> Table:
     """Read a table by its file's extension: ``.jj``, or a long table in ``.csv``/``.tsv``/``.parquet`` with the options of :meth:`Table.from_frame`.
 
-    JJ files take ``decimals`` only; long tables need at least ``dims`` and ``value``; CSV also takes ``separator``.
+    JJ files take ``decimals`` only; long tables need at least ``dims`` and ``value``; CSV (also ``.txt`` and ``.tab``) takes ``separator``,
+    ``decimal`` (``","`` for decimal commas) and, where there is no header, ``names`` of the columns.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -33,9 +34,9 @@ def read(path: str | Path, **options: Any) -> Table:
         raise InputError(
             f"{path}: name the dimension columns and the value column with dims= and value= (--dims A,B --value V)"
         )
-    separator = options.pop("separator", None)
+    text = {name: options.pop(name) for name in ("separator", "names", "decimal") if name in options}
     spec = LongSpec(**options)
-    return read_csv(path, spec, separator=separator) if _LONG[kind] == "csv" else read_parquet(path, spec)
+    return read_csv(path, spec, **text) if _LONG[kind] == "csv" else read_parquet(path, spec)
 
 
 def write(table: Table, path: str | Path) -> Path:

@@ -104,7 +104,7 @@ def _after_waivers(
     names = [] if isinstance(waivers, str) else list(waivers)
     if isinstance(waivers, str) or not all(isinstance(name, str) for name in names):
         raise InputError(f"find: waivers={waivers!r}; give a list of the names of units")
-    if not names:
+    if not names or not judged:
         return judged
     unit = contributions_of(table).unit
     consenting = _consenting(table, np.unique(unit[:, np.concatenate([j.cell for j in judged])]), set(names))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -41,7 +40,7 @@ class Manual(UserLevels):
         for cell, reason in self.cells.items():
             if not isinstance(reason, str) or not reason.strip():
                 raise InputError(f"Manual: cell {cell!r} has no reason; say why it is {self.status}")
-        object.__setattr__(self, "cells", MappingProxyType(dict(self.cells)))
+        object.__setattr__(self, "cells", dict(self.cells))
         levels = (self.percent, self.units, self.sliding_percent, self.sliding_units)
         if self.status != "unsafe" and any(level is not None for level in levels):
             raise InputError(f"Manual: levels are for unsafe cells, and these are {self.status}; leave the levels out")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tomllib
+from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, fields, replace
 from decimal import Decimal
 from pathlib import Path
@@ -34,11 +35,10 @@ _MOST_BYTES = 1 << 20
 class Policy:
     """A name, rules, and the digest of both where the policy is locked.
 
-    >>> policy = Policy("Business statistics 2026", (PPercent(10), Threshold(3))).lock()
+    >>> policy = Policy("Business statistics 2026", (PPercent(10), Threshold(3)))
     >>> print(policy.text())
     [policy]
     name = "Business statistics 2026"
-    locked = "sha256:72edb0d8ae7c72c1dba8ee0bbbe8a5baa6c55b2bd8d7cc07ea5cd2a5ddd4a4f5"
     <BLANKLINE>
     [[rule]]
     rule = "p_percent"
@@ -57,9 +57,9 @@ class Policy:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
             raise InputError(f"policy: name={self.name!r}; give it a name of printable characters")
-        object.__setattr__(self, "rules", tuple(self.rules))
+        object.__setattr__(self, "rules", tuple(self.rules) if isinstance(self.rules, Iterable) else ())
         if not self.rules:
-            raise InputError(f"policy {self.name}: it has no rules; give at least one")
+            raise InputError(f"policy {self.name}: it has no rules; give a sequence of at least one")
         for k, rule in enumerate(self.rules):
             if getattr(rule, "kind", None) not in RULES:
                 raise InputError(f"policy {self.name}: {rule!r} is no rule of a policy; use {', '.join(RULES)}")

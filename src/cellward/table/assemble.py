@@ -154,6 +154,7 @@ def read_status(letters: list[object], where: Where) -> NDArray[np.uint8]:
     out = np.zeros(len(letters), np.uint8)
     for i, letter in enumerate(letters):
         key = "s" if is_blank(letter) else str(letter).strip().lower()
+        key = "s" if key == "e" else key  # e: an empty cell
         if key not in STATUS_LETTERS:
             raise InputError(
                 f"{where(i)}: the status {letter!r} is not known; use s safe, u unsafe, m secondary or z fixed"

@@ -115,4 +115,6 @@ class Contributions:
         )
 
     def __repr__(self) -> str:
-        return f"Contributions({self.cells:,} cells, {int(self.rows.max(initial=0)):,} records, {self.kept} largest kept)"
+        return (
+            f"Contributions({self.cells:,} cells, {int(self.rows.max(initial=0)):,} records, {self.kept} largest kept)"
+        )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.exact import Numbers, check_decimals, is_number, text
-from cellward.hierarchy import Hierarchy
+from cellward.hierarchy import Hierarchy, check_hierarchies
 from cellward.table.assemble import assemble, is_blank, read_status
 from cellward.table.coded import Axis, CodedCells, Place
 from cellward.table.labels import Labels
@@ -60,16 +60,7 @@ class LongSpec:
         ):
             if chosen not in known:
                 raise InputError(f"{option}={chosen!r} is not known; use one of {', '.join(map(repr, known))}")
-        for dim, given in (self.hierarchies or {}).items():
-            several = given if isinstance(given, list | tuple) else [given]
-            if not several or not all(isinstance(one, Hierarchy) for one in several):
-                raise InputError(
-                    f"hierarchies: {dim} needs a Hierarchy, or a list of several; make one with Hierarchy.from_dict"
-                )
-            if dim not in self.dims:
-                raise InputError(
-                    f"hierarchies: {dim!r} is not among the dims {', '.join(self.dims)}; name a dimension column"
-                )
+        check_hierarchies(self.hierarchies, self.dims)
 
     @property
     def attributes(self) -> dict[str, str]:

@@ -32,7 +32,9 @@ class Lattice:
             out.append(size)
             size *= max(len(axis.codes), 1)
         if size > 2**62:
-            raise InputError("the dimensions have too many codes together (more than 2^62 combinations); drop a dimension")
+            raise InputError(
+                "the dimensions have too many codes together (more than 2^62 combinations); drop a dimension"
+            )
         return tuple(reversed(out))
 
     def key(self, code: Ints) -> Ints:
@@ -50,7 +52,9 @@ class Lattice:
         """The code of a dimension's total."""
         axis = self.axes[dim]
         if axis.total is None:
-            raise InputError(f"the dimension {axis.name} has no total of all its codes, so a table without it has no place for it; give one root")
+            raise InputError(
+                f"the dimension {axis.name} has no total of all its codes, so a table without it has no place for it; give one root"
+            )
         return axis.codes.index(axis.total)
 
     @cached_property

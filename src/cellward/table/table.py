@@ -27,7 +27,8 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Table:
-    """A table that adds up. Made by :meth:`from_array`, :meth:`from_frame`, :meth:`from_microdata`, :meth:`from_equations`, :func:`cellward.link` or :func:`cellward.read`.
+    """A table that adds up. Made by :meth:`from_array`, :meth:`from_frame`, :meth:`from_microdata`, :meth:`from_equations`, :func:`cellward.link` or
+    :func:`cellward.read`.
 
     ``scaled`` holds the exact integers value·10^decimals; ``lower`` and ``upper`` bound each cell in the same unit, as the public may know.
     ``weight`` (with ``weight_decimals``) is the cost of moving a cell, used only on request. ``contributions`` says who stands behind each cell, in a
@@ -119,6 +120,7 @@ class Table:
         holding: str | None = None,
         weight: str | None = None,
         request: str | None = None,
+        request_codes: Sequence[str] = ("1",),
         hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]] | None = None,
         total: str | Mapping[str, str] = "Total",
         missing: str | Mapping[str, str] = "refuse",
@@ -143,7 +145,8 @@ class Table:
         with ``query`` (a table or a SELECT). ``dims``: the dimension columns, or a formula of several tables such as ``"region*nace + size"``, which
         are linked. Without a ``measure`` records are counted. ``contributor`` and ``holding`` name the columns that say whose record it is: the
         records of one holding (else contributor, else each record by itself) are summed in every cell before they are ranked. ``weight``: sampling
-        weights; the table then holds weighted sums. ``request``: who asked for protection (blank or 0: nobody).
+        weights; the table then holds weighted sums. ``request``: the column that says who asked for protection, with one of
+        ``request_codes`` (blank or 0: did not ask).
 
         ``missing``: records without a code (or with one of ``missing_codes``) are refused, dropped (``"drop"``), or kept below the total
         (``"keep"``); one word, or one a dimension. ``blank``: records without a value are refused, dropped, or count as ``"zero"``. ``negative``:
@@ -160,13 +163,12 @@ class Table:
         from cellward.tabulate.roles import Roles
 
         roles = Roles(
-            dims=dims, measure=measure, contributor=contributor, holding=holding, weight=weight, request=request, hierarchies=hierarchies,
+            dims=dims, measure=measure, contributor=contributor, holding=holding, weight=weight, request=request, request_codes=request_codes,
+            hierarchies=hierarchies,
             total=total, missing=missing, missing_codes=missing_codes, pad=pad, blank=blank, negative=negative, empty=empty, largest=largest,
             decimals=decimals, decimal=decimal, lower=lower, upper=upper,
         )  # fmt: skip
-        return build_from_microdata(
-            rows, roles, query=query, separator=separator, threads=threads, memory_mb=memory_mb
-        )
+        return build_from_microdata(rows, roles, query=query, separator=separator, threads=threads, memory_mb=memory_mb)
 
     @staticmethod
     def from_equations(
@@ -314,18 +316,37 @@ def check_additive(
     if not len(missed):
         return
     j = int(missed[0])
-    rhs, members, coefs = relations.equation(j)
-    total = int(relations.total[j])
-    values = {i: int(scaled[i]) for i in members}
-    if total >= 0:
-        flip = -coefs[members.index(total)]
-        left = values[total]
-        right = sum(flip * c * values[i] for i, c in zip(members, coefs, strict=True) if i != total) - flip * rhs
-    else:
-        left, right = sum(c * values[i] for i, c in zip(members, coefs, strict=True)), rhs
-    more = "" if len(missed) == 1 else f" (and {len(missed) - 1} more equations)"
+    left, right = _sides(relations, scaled, j)
+    others = [
+        f"equation {k}, {equation_text(relations, labels, k, decimals)} (difference {exact.short(_difference(relations, scaled, k), decimals)})"
+        for k in missed[1:_NAMED].tolist()
+    ]
+    more = f"; nor does {'; nor '.join(others)}" if others else ""
+    if len(missed) > _NAMED:
+        more += f" (and {len(missed) - _NAMED:,} more equations)"
     raise InputError(
         f"equation {j}, {equation_text(relations, labels, j, decimals)}, does not add up: {exact.short(left, decimals)} on the left, "
         f"{exact.short(right, decimals)} on the right, difference {exact.short(left - right, decimals)}{more}; "
         + ((remedy if isinstance(remedy, str) else remedy(j)) or "correct the values")
     )
+
+
+_NAMED = 3
+"""So many equations that do not add up are named."""
+
+
+def _sides(relations: Relations, scaled: Ints, j: int) -> tuple[int, int]:
+    """The two sides of an equation: its total and its parts, where it has a total."""
+    rhs, members, coefs = relations.equation(j)
+    total = int(relations.total[j])
+    values = {i: int(scaled[i]) for i in members}
+    if total < 0:
+        return sum(c * values[i] for i, c in zip(members, coefs, strict=True)), rhs
+    flip = -coefs[members.index(total)]
+    parts = sum(flip * c * values[i] for i, c in zip(members, coefs, strict=True) if i != total)
+    return values[total], parts - flip * rhs
+
+
+def _difference(relations: Relations, scaled: Ints, j: int) -> int:
+    left, right = _sides(relations, scaled, j)
+    return left - right

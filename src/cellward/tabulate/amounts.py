@@ -32,11 +32,11 @@ def amounts(source: Source, name: str, *, decimals: int | None, mark: str, role:
     """Read a column of numbers exactly; with ``decimals``, each number is rounded to them (halves away from zero)."""
     column, kind = source.column(name), source.type_of(name)
     if _WHOLE.fullmatch(kind):
-        return _measured(source, name, column, f"CAST({column} AS HUGEINT)", 0, decimals, exactly=True)
+        return _measured(source, name, f"CAST({column} AS HUGEINT)", 0, decimals, exactly=True)
     if kind.startswith("DECIMAL"):
         scale = int(kind.rstrip(")").split(",")[1])
         places = _decimal_places(source, column, scale)
-        return _measured(source, name, column, column, places, decimals, exactly=False)
+        return _measured(source, name, column, places, decimals, exactly=False)
     if kind in ("DOUBLE", "FLOAT"):
         return _floats(source, name, column, decimals)
     if kind == "VARCHAR":
@@ -44,16 +44,14 @@ def amounts(source: Source, name: str, *, decimals: int | None, mark: str, role:
     raise InputError(f"{source.name}: the column {name!r} holds {kind.lower()}, not numbers; name another {role}")
 
 
-def _measured(
-    source: Source, name: str, column: str, number: str, places: int, decimals: int | None, *, exactly: bool
-) -> Amounts:
+def _measured(source: Source, name: str, number: str, places: int, decimals: int | None, *, exactly: bool) -> Amounts:
     """``number`` is an exact expression (HUGEINT or DECIMAL) with this many places."""
     d = places if decimals is None else decimals
     most, blanks, negatives, records = source.one(
         f"SELECT max(abs(CAST({number} AS DOUBLE))), count(*) - count({number}), count(*) FILTER ({number} < 0), count(*) FROM {source.relation}"
     )
     _refuse_no_records(source, records)
-    largest = _fits(source, name, column, float(most or 0), d)
+    largest = _fits(source, name, float(most or 0), d)
     if exactly:
         sql = f"CAST({number} * {10**d} AS BIGINT)" if d else f"CAST({number} AS BIGINT)"
     else:
@@ -72,7 +70,11 @@ def _decimal_places(source: Source, column: str, scale: int) -> int:
 
 def _floats(source: Source, name: str, column: str, decimals: int | None) -> Amounts:
     """Doubles by their shortest decimal text: x has d places exactly when it is the double next to k/10^d."""
-    x = f"CAST({column} AS DOUBLE)" if source.type_of(name) == "DOUBLE" else f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)"
+    x = (
+        f"CAST({column} AS DOUBLE)"
+        if source.type_of(name) == "DOUBLE"
+        else f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)"
+    )
     tried = range(_MOST_PLACES + 1) if decimals is None else [min(decimals, _MOST_PLACES)]
     tests = ", ".join(f"count(*) FILTER (round({x} * 1e{d}) / 1e{d} <> {x})" for d in tried)
     most, blanks, negatives, wild, records, *missed = source.one(
@@ -85,11 +87,11 @@ def _floats(source: Source, name: str, column: str, decimals: int | None) -> Amo
     x = f"CASE WHEN isnan({column}) THEN NULL ELSE {x} END"
     places = next((d for d, count in zip(tried, missed, strict=True) if not count), None)
     if places is not None and (decimals is None or places == decimals):
-        largest = _fits(source, name, column, float(most or 0), places)
+        largest = _fits(source, name, float(most or 0), places)
         if largest < 2**51:  # where k/10^d and its neighbours are still told apart
             return Amounts(f"CAST(round({x} * 1e{places}) AS BIGINT)", places, largest, blanks, negatives, records)
     text = f"CASE WHEN isnan({column}) THEN NULL ELSE CAST({column} AS VARCHAR) END"
-    return _digits(source, name, column, text, decimals, float(most or 0), blanks, negatives, records)
+    return _digits(source, name, text, decimals, float(most or 0), blanks, negatives, records)
 
 
 def _texts(source: Source, name: str, column: str, decimals: int | None, mark: str) -> Amounts:
@@ -114,21 +116,35 @@ def _texts(source: Source, name: str, column: str, decimals: int | None, mark: s
         else:
             remedy = "write digits with a point for decimals, such as 1234.5"
         raise InputError(f"{source.place(wrong)}, column {name}: {shown!r} is not a number; {remedy}")
-    return _digits(source, name, column, number, decimals, float(most or 0), blanks, negatives, records)
+    return _digits(source, name, number, decimals, float(most or 0), blanks, negatives, records)
 
 
 def _digits(
-    source: Source, name: str, column: str, text: str, decimals: int | None, most: float, blanks: int, negatives: int, records: int
+    source: Source,
+    name: str,
+    text: str,
+    decimals: int | None,
+    most: float,
+    blanks: int,
+    negatives: int,
+    records: int,
 ) -> Amounts:
     """Numbers given as decimal text."""
     if decimals is None:
         plain = f"rtrim(split_part(regexp_replace({text}, '[eE].*', ''), '.', 2), '0')"
         power = f"CAST(coalesce(nullif(regexp_extract({text}, '[eE]([+-]?[0-9]+)', 1), ''), '0') AS INTEGER)"
-        decimals = source.one(f"SELECT greatest(coalesce(max(length({plain}) - {power}), 0), 0) FROM {source.relation}")[0]
+        decimals = source.one(
+            f"SELECT greatest(coalesce(max(length({plain}) - {power}), 0), 0) FROM {source.relation}"
+        )[0]
     assert decimals is not None
-    largest = _fits(source, name, column, most, decimals)
+    largest = _fits(source, name, most, decimals)
     return Amounts(
-        f"CAST(CAST({text} AS DECIMAL(18, {decimals})) * {10**decimals} AS BIGINT)", decimals, largest, blanks, negatives, records
+        f"CAST(CAST({text} AS DECIMAL(18, {decimals})) * {10**decimals} AS BIGINT)",
+        decimals,
+        largest,
+        blanks,
+        negatives,
+        records,
     )
 
 
@@ -137,14 +153,14 @@ def _refuse_no_records(source: Source, records: int) -> None:
         raise InputError(f"{source.name}: there are no records; give at least one")
 
 
-def _fits(source: Source, name: str, column: str, most: float, decimals: int) -> int:
+def _fits(source: Source, name: str, most: float, decimals: int) -> int:
     """A bound on the size of the scaled numbers; refused where one alone is beyond exactness."""
     if most * 10.0**decimals > LARGEST or decimals > 17:
         fewer = max((d for d in range(decimals) if most * 10.0**d <= LARGEST / 1024), default=None)
         remedy = "choose a larger unit" if fewer is None else f"round them with decimals={fewer} (--decimals {fewer})"
         raise InputError(
-            f"{source.name}: the numbers of column {name} have up to {decimals} decimals and go up to {most:g}, beyond 2^53 when scaled, where doubles "
-            f"stop being exact; {remedy}"
+            f"{source.name}: the numbers of column {name} have up to {decimals} decimals and go up to {most:g}, beyond 2^53 when scaled, where "
+            f"doubles stop being exact; {remedy}"
         )
     return int(most * 10.0**decimals * (1 + 2**-40)) + 1
 

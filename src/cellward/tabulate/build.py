@@ -70,7 +70,7 @@ def build_from_leaves(leaves: Leaves, roles: Roles, places: Any, threads: int | 
     dims = roles.formula.dims
     axes, number = zip(
         *(
-            _axis(roles, dim, texts, bool((leaves.leaf[k] < 0).any()), places)
+            _axis(roles, dim, texts, places, blank=bool((leaves.leaf[k] < 0).any()))
             for k, (dim, texts) in enumerate(zip(dims, leaves.codes, strict=True))
         ),
         strict=True,
@@ -102,9 +102,7 @@ def build_from_leaves(leaves: Leaves, roles: Roles, places: Any, threads: int | 
     )
 
 
-def _axis(
-    roles: Roles, dim: str, texts: tuple[str, ...], blank: bool, places: Any
-) -> tuple[Axis, Ints]:
+def _axis(roles: Roles, dim: str, texts: tuple[str, ...], places: Any, *, blank: bool) -> tuple[Axis, Ints]:
     """A dimension's codes and sums, and for each text that occurs (and last, for no text) its code; −1 drops the record."""
     policy, total = roles.missing_of(dim), roles.total_of(dim)
     declared = set((roles.missing_codes or {}).get(dim, ()))
@@ -118,7 +116,9 @@ def _axis(
     kept = [text for text in texts if text not in declared]
     hung = [*absent, *([MISSING] if blank else [])] if policy == "keep" else []
     if policy == "keep" and blank and MISSING in kept:
-        raise InputError(f"{places(dim, MISSING)}: the code {MISSING!r} is in the data and is ours for records without one; rename it")
+        raise InputError(
+            f"{places(dim, MISSING)}: the code {MISSING!r} is in the data and is ours for records without one; rename it"
+        )
     given = (roles.hierarchies or {}).get(dim)
     if given is None:
         if total in kept:
@@ -138,13 +138,12 @@ def _axis(
                 f"{places(dim, lost[0])}: the code {lost[0]!r} is not in the hierarchy of {dim}{more}; add it there, or declare it missing with "
                 "missing_codes= (--missing-codes)"
             )
-        if hung := [code for code in hung if hierarchy.unknown([code])]:
-            hierarchy = _hang(hierarchy, hung, dim)
+        hierarchy = hierarchy.adding(*hung)
     parents = {parent for parent, _ in hierarchy.sums}
     if above := [text for text in kept if text in parents]:
         raise InputError(
-            f"{places(dim, above[0])}: the code {above[0]!r} is a sum of others in the hierarchy of {dim}, and a record belongs to one of its parts; give "
-            "the part, or add one to the hierarchy"
+            f"{places(dim, above[0])}: the code {above[0]!r} is a sum of others in the hierarchy of {dim}, and a record belongs to one of its parts; "
+            "give the part, or add one to the hierarchy"
         )
     at = {code: k for k, code in enumerate(hierarchy.codes)}
     sums = tuple((at[parent], tuple(at[child] for child in children)) for parent, children in hierarchy.sums)
@@ -154,20 +153,10 @@ def _axis(
     return Axis(dim, hierarchy.codes, sums, np.zeros(0, np.int64), top), np.array(number, np.int64)
 
 
-def _hang(hierarchy: Hierarchy, codes: Sequence[str], dim: str) -> Hierarchy:
-    """The hierarchy with these codes directly below its root, in every sum of it."""
-    if len(hierarchy.roots) != 1:
-        raise InputError(f"the hierarchy of {dim} has {len(hierarchy.roots)} roots, so {codes[0]!r} has no place; add it to the hierarchy")
-    root = hierarchy.roots[0]
-    return Hierarchy(
-        tuple((parent, (*children, *codes) if parent == root else children) for parent, children in hierarchy.sums)
-    )
-
-
 def _placed(leaf: Ints, states: States, number: Sequence[Ints]) -> tuple[Ints, States]:
     """Leaf states by the codes of the axes, without those dropped."""
     code = np.stack([own[texts] for own, texts in zip(number, leaf, strict=True)])  # −1 finds the last entry
-    keep = (code >= 0).all(axis=0)
+    keep = np.asarray((code >= 0).all(axis=0))
     return (code, states) if keep.all() else (code[:, keep], states.take(keep))
 
 
@@ -196,14 +185,14 @@ def _contributions(
     leaves: Leaves, lattice: Lattice, key: Ints, every: States, leaf: Ints, states: States, members: Members
 ) -> Contributions:
     """What the rules and the attackers need, with units numbered in the order of their names' appearance in the source."""
-    used = np.unique(every.unit)
-    used = used[used != NOBODY]
+    single = states.unit != NOBODY
+    at = np.broadcast_to(np.arange(states.unit.shape[1]), states.unit.shape)[single]
+    spread = np.isin(members.unit, every.unit) if len(members.unit) else np.zeros(0, bool)
+    whose = np.concatenate((states.unit[single], members.unit[spread]))
+    used = np.unique(whose)  # whoever is among the largest of a cell is so in a leaf, or spread
     unit = np.searchsorted(used, every.unit)
     unit[every.unit == NOBODY] = -1
-    single = np.isin(states.unit, used)
-    at = np.broadcast_to(np.arange(states.unit.shape[1]), states.unit.shape)[single]
-    spread = np.isin(members.unit, used)
-    owner = np.searchsorted(used, np.concatenate((states.unit[single], members.unit[spread])))
+    owner = np.searchsorted(used, whose)
     where = np.concatenate((leaf[:, at], members.leaf[:, spread]), axis=1)
     amount = np.concatenate((states.top[single], members.amount[spread]))
     order = np.argsort(owner, kind="stable")
@@ -213,11 +202,16 @@ def _contributions(
         size=every.size,
         top=np.maximum(every.top, 0),
         unit=unit,
-        names=tuple(leaves.names(used)),
+        names=leaves.names(used),
         weighted=every.weighted,
         negative=leaves.negative,
         requested=dict(zip(leaves.requests, every.requested, strict=True)),
         parts=Parts(
-            unit=owner[order], leaf=where[:, order], amount=amount[order], lattice=lattice, key=key, cell=np.arange(len(key))
+            unit=owner[order],
+            leaf=where[:, order],
+            amount=amount[order],
+            lattice=lattice,
+            key=key,
+            cell=np.arange(len(key)),
         ),
     )

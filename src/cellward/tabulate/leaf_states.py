@@ -6,6 +6,7 @@ ties broken by the smaller unit, whatever order the records are read in.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,6 @@ from cellward.tabulate.source import Source
 from cellward.tabulate.states import NOBODY, States
 
 Ints = NDArray[np.int64]
-_MOST_REQUESTS = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,22 @@ class Leaves:
     negative: bool
     weighted: bool
     dropped: int
-    names: Any
-    """unit numbers → what they are called."""
+    names: Callable[[Ints], Sequence[str]]
+    """From unit numbers to what they are called."""
+
+
+class RecordNames(Sequence[str]):
+    """``record 17`` for unit number 17, made when asked for: there may be millions."""
+
+    def __init__(self, units: Ints) -> None:
+        self._units = units
+
+    def __getitem__(self, at: Any) -> Any:
+        """One name, or those of a slice."""
+        return RecordNames(self._units[at]) if isinstance(at, slice) else f"record {self._units[at]}"
+
+    def __len__(self) -> int:
+        return len(self._units)
 
 
 def read_leaves(source: Source, roles: Roles) -> Leaves:
@@ -105,8 +119,8 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
     if measure.negatives and roles.negative == "refuse":
         record = source.one(f"SELECT min(rn) FROM {source.relation} WHERE {measure.sql} < 0")[0]
         raise InputError(
-            f"{source.place(record)}, column {roles.measure}: a negative contribution ({measure.negatives:,} records have one); correct it, or have the "
-            "rules look at sizes with negative='absolute' (--negative absolute)"
+            f"{source.place(record)}, column {roles.measure}: a negative contribution ({measure.negatives:,} records have one); correct it, or have "
+            "the rules look at sizes with negative='absolute' (--negative absolute)"
         )
     x = f"coalesce({measure.sql}, 0)" if measure.blanks and roles.blank == "zero" else measure.sql
     condition = f"WHERE {measure.sql} IS NOT NULL" if measure.blanks and roles.blank == "drop" else ""
@@ -119,7 +133,9 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
         if wrong:
             record = source.one(f"SELECT min(rn) FROM {source.relation} WHERE {weight.sql} {what}")[0]
             text = "no weight" if what == "IS NULL" else "a negative weight"
-            raise InputError(f"{source.place(record)}, column {roles.weight}: {text}; weights are numbers of at least 0")
+            raise InputError(
+                f"{source.place(record)}, column {roles.weight}: {text}; weights are numbers of at least 0"
+            )
     finer = 10**weight.places
     if roles.decimals is None:
         decimals = measure.places + weight.places
@@ -132,7 +148,15 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
     if measure.largest * finer > LARGEST or measure.largest * weight.largest > 2**62:
         raise too_large(source, str(roles.measure), measure.largest * max(finer, weight.largest), decimals)
     return _Numbers(
-        scaled, f"CAST({product} AS BIGINT)", decimals, measure.largest * finer, negative, True, measure.records, dropped, condition
+        scaled,
+        f"CAST({product} AS BIGINT)",
+        decimals,
+        measure.largest * finer,
+        negative,
+        True,
+        measure.records,
+        dropped,
+        condition,
     )
 
 
@@ -157,7 +181,11 @@ def _base(source: Source, roles: Roles, numbers: _Numbers) -> str:
             if name is not None
         ]
         unit = f"coalesce({', '.join(named)}, 'r' || rn)"
-    request = "NULL" if roles.request is None else f"nullif(nullif(trim(CAST({source.column(roles.request)} AS VARCHAR)), ''), '0')"
+    request = (
+        "NULL"
+        if roles.request is None
+        else f"nullif(nullif(trim(CAST({source.column(roles.request)} AS VARCHAR)), ''), '0')"
+    )
     return (
         f"(SELECT {', '.join(columns)}, {numbers.x} AS x, {numbers.wx} AS wx, {unit} AS unit, {request} AS request "
         f"FROM {source.relation} {numbers.condition})"
@@ -165,16 +193,20 @@ def _base(source: Source, roles: Roles, numbers: _Numbers) -> str:
 
 
 def _requests(source: Source, roles: Roles) -> tuple[str, ...]:
+    """The request codes declared, in order; a code in the data that is not among them is refused, since nobody would be protected by it."""
     if roles.request is None:
         return ()
     text = f"nullif(nullif(trim(CAST({source.column(roles.request)} AS VARCHAR)), ''), '0')"
-    found = source.run(f"SELECT DISTINCT {text} AS r FROM {source.relation} WHERE {text} IS NOT NULL ORDER BY 1 LIMIT {_MOST_REQUESTS + 1}").fetchall()
-    if len(found) > _MOST_REQUESTS:
+    known = ", ".join(_text(code) for code in roles.request_codes)
+    record, code = source.one(
+        f"SELECT min(rn), arg_min({text}, rn) FROM {source.relation} WHERE {text} NOT IN ({known})"
+    )
+    if record is not None:
         raise InputError(
-            f"{source.name}: the column {roles.request} holds more than {_MOST_REQUESTS} request codes; it says whether a unit asked for protection "
-            "(blank or 0: no), so name another"
+            f"{source.place(record)}, column {roles.request}: the request code {code!r} is not declared; correct it, or name all codes with "
+            f"request_codes=[{', '.join(map(repr, [*roles.request_codes, code]))}] (blank and 0 mean no request)"
         )
-    return tuple(row[0] for row in found)
+    return tuple(roles.request_codes)
 
 
 def _text(value: str) -> str:
@@ -203,7 +235,7 @@ def _by_record(source: Source, roles: Roles, numbers: _Numbers, base: str, reque
     members = Members(none, np.zeros((len(dims), 0), np.int64), none, none, np.zeros((len(requests), 0), bool))
     return Leaves(
         codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped,
-        lambda units: [f"record {unit}" for unit in units.tolist()],
+        RecordNames,
     )  # fmt: skip
 
 
@@ -223,8 +255,12 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, request
     if requests:  # a unit that asks in one record asks everywhere
         gave = ", ".join(f"q{j} = a.q{j}" for j in range(len(requests)))
         every = ", ".join(f"bool_or(coalesce(q{j}, false)) AS q{j}" for j in range(len(requests)))
-        run(f"UPDATE cellward_member m SET {gave} FROM (SELECT unit, {every} FROM cellward_member GROUP BY unit) a WHERE m.unit = a.unit")
-    run("CREATE OR REPLACE TEMP TABLE cellward_spread AS SELECT unit FROM cellward_member GROUP BY unit HAVING count(*) > 1")
+        run(
+            f"UPDATE cellward_member m SET {gave} FROM (SELECT unit, {every} FROM cellward_member GROUP BY unit) a WHERE m.unit = a.unit"
+        )
+    run(
+        "CREATE OR REPLACE TEMP TABLE cellward_spread AS SELECT unit FROM cellward_member GROUP BY unit HAVING count(*) > 1"
+    )
     units, largest = source.one("SELECT (SELECT count(*) FROM cellward_unit), max(abs(x)) FROM cellward_member")
     if int(largest or 0) > LARGEST:
         raise too_large(source, str(roles.measure), int(largest), numbers.decimals)
@@ -311,6 +347,11 @@ def _members(source: Source, dims: list[str], requests: tuple[str, ...]) -> Memb
     leaf = np.stack([np.asarray(found[f"i{k}"], np.int64) for k in range(len(dims))])
     asked = [np.asarray(found[f"q{j}"], bool) for j in range(len(requests))]
     return Members(
-        *(np.asarray(found["unit"], np.int64), leaf, np.asarray(found["x"], np.int64), np.asarray(found["wx"], np.int64)),
+        *(
+            np.asarray(found["unit"], np.int64),
+            leaf,
+            np.asarray(found["x"], np.int64),
+            np.asarray(found["wx"], np.int64),
+        ),
         np.stack(asked) if asked else np.zeros((0, leaf.shape[1]), bool),
     )

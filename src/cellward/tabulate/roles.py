@@ -9,7 +9,7 @@ from typing import Any
 
 from cellward.errors import InputError
 from cellward.exact import check_decimals
-from cellward.hierarchy import Hierarchy
+from cellward.hierarchy import Hierarchy, check_hierarchies
 from cellward.tabulate.formula import Formula
 
 MOST_LARGEST = 20
@@ -29,6 +29,7 @@ class Roles:
     holding: str | None = None
     weight: str | None = None
     request: str | None = None
+    request_codes: Sequence[str] = ("1",)
     hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]] | None = None
     total: str | Mapping[str, str] = "Total"
     missing: str | Mapping[str, str] = "refuse"
@@ -46,7 +47,6 @@ class Roles:
     def __post_init__(self) -> None:
         known = self.formula.dims
         for option, given in (
-            ("hierarchies", self.hierarchies),
             ("missing_codes", self.missing_codes),
             ("pad", self.pad),
             ("total", None if isinstance(self.total, str) else self.total),
@@ -55,24 +55,38 @@ class Roles:
             if given is not None and not isinstance(given, Mapping):
                 raise InputError(f"{option}={given!r}: give a mapping from dimensions, such as {{{known[0]!r}: …}}")
             if lost := [name for name in given or () if name not in known]:
-                raise InputError(f"{option}: {lost[0]!r} is not among the dimensions {', '.join(known)}; name one of them")
-        choices = [("blank", self.blank, BLANKS), ("negative", self.negative, NEGATIVES), ("empty", self.empty, EMPTIES)]
+                raise InputError(
+                    f"{option}: {lost[0]!r} is not among the dimensions {', '.join(known)}; name one of them"
+                )
+        choices = [
+            ("blank", self.blank, BLANKS),
+            ("negative", self.negative, NEGATIVES),
+            ("empty", self.empty, EMPTIES),
+        ]
         policies = self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]
         for option, chosen, words in [*choices, *(("missing", policy, POLICIES) for policy in policies)]:
             if chosen not in words:
                 raise InputError(f"{option}={chosen!r} is not known; use one of {', '.join(map(repr, words))}")
         for dim, width in (self.pad or {}).items():
             if not isinstance(width, int) or isinstance(width, bool) or not 0 < width <= 100:
-                raise InputError(f"pad: {width!r} for {dim} is no width; give a whole number of characters from 1 to 100")
+                raise InputError(
+                    f"pad: {width!r} for {dim} is no width; give a whole number of characters from 1 to 100"
+                )
         for dim, codes in (self.missing_codes or {}).items():
             if isinstance(codes, str) or not all(isinstance(code, str) for code in codes):
                 raise InputError(f"missing_codes: {dim} needs a list of codes, as text")
-        for dim, given in (self.hierarchies or {}).items():
-            several = given if isinstance(given, list | tuple) else [given]
-            if not several or not all(isinstance(one, Hierarchy) for one in several):
-                raise InputError(f"hierarchies: {dim} needs a Hierarchy, or a list of several; make one with Hierarchy.from_dict")
+        check_hierarchies(self.hierarchies, known)
         if not isinstance(self.largest, int) or isinstance(self.largest, bool) or not 1 <= self.largest <= MOST_LARGEST:
             raise InputError(f"largest={self.largest!r}: give a whole number from 1 to {MOST_LARGEST}")
+        codes = self.request_codes
+        if (
+            isinstance(codes, str)
+            or not codes
+            or not all(isinstance(code, str) and code not in ("", "0") for code in codes)
+        ):
+            raise InputError(
+                f"request_codes={codes!r}: give a list of codes as text, such as ['1', '2']; blank and 0 mean no request"
+            )
         if self.decimal not in (".", ","):
             raise InputError(f"decimal={self.decimal!r}: give '.' or ','")
         check_decimals(self.decimals)

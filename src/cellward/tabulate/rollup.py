@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.table.relations import ranges
 from cellward.table.lattice import MOST_CELLS, Lattice
+from cellward.table.relations import ranges
 from cellward.tabulate.states import States
 
 Ints = NDArray[np.int64]
@@ -43,6 +43,8 @@ def _table(lattice: Lattice, term: tuple[int, ...], leaf: Ints, states: States) 
             key, own = np.concatenate((key, fresh_key)), own.then(fresh)
             code_here = key // stride % len(axis.codes)
             if len(key) > MOST_CELLS:
-                raise InputError(f"the table would have more than {MOST_CELLS:,} cells; drop a dimension or coarsen its codes")
+                raise InputError(
+                    f"the table would have more than {MOST_CELLS:,} cells; drop a dimension or coarsen its codes"
+                )
     order = np.argsort(key, kind="stable")
     return key[order], own.take(order)

@@ -95,7 +95,9 @@ def open_source(
             elif kind in (".csv", ".tsv", ".txt", ".asc"):
                 yield _csv(connection, path, separator)
             else:
-                raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .csv, .tsv, .parquet or .duckdb")
+                raise InputError(
+                    f"{path}: the extension {kind or '(none)'!r} is not known; use .csv, .tsv, .parquet or .duckdb"
+                )
         return
     with _connect(":memory:", limits) as connection:
         yield _frame(connection, rows)
@@ -194,7 +196,9 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: Path, separator: str | Non
     except csv.Error as error:
         raise InputError(f"{path}: the header is not readable ({error}); check the quotes") from None
     if len(names) > _MOST_COLUMNS:
-        raise InputError(f"{path}: the header has {len(names):,} columns, more than {_MOST_COLUMNS:,}; check the separator")
+        raise InputError(
+            f"{path}: the header has {len(names):,} columns, more than {_MOST_COLUMNS:,}; check the separator"
+        )
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(names)))
     encoding = ", encoding='latin-1'" if latin else ""
     relation = (
@@ -236,10 +240,14 @@ def _csv_error(path: Path, error: duckdb.Error, names: Sequence[str]) -> InputEr
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
         return InputError(f"{where}: {fields[2]} fields where the header has {fields[1]}; check separators and quotes")
     if "quote" in text.lower():
-        return InputError(f"{where}: a quote is not closed, or text follows it; double the quotes inside a quoted field")
+        return InputError(
+            f"{where}: a quote is not closed, or text follows it; double the quotes inside a quoted field"
+        )
     if "ncode" in text or "unicode" in text.lower():
         return InputError(f"{where}: the text is neither UTF-8 nor Latin-1; save the file as UTF-8")
-    return InputError(f"{where}: not readable as CSV with {len(names)} columns ({_first(error)}); check separators and quotes")
+    return InputError(
+        f"{where}: not readable as CSV with {len(names)} columns ({_first(error)}); check separators and quotes"
+    )
 
 
 def _pattern(path: Path) -> str:

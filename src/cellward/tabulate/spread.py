@@ -13,7 +13,7 @@ from cellward.tabulate.leaf_states import Members, packing
 from cellward.tabulate.states import NOBODY, States
 
 Ints = NDArray[np.int64]
-_AT_ONCE = 30_000_000
+_AT_ONCE = 10_000_000
 """About so many (cell, unit) pairs are grouped at a time, which bounds the memory."""
 
 
@@ -72,11 +72,14 @@ def _grouped(
     asked = "".join(f", coalesce(max(abs(x)) FILTER (q{j} = 1), 0) AS r{j}" for j in requests)
     heavy = f", arg_max(abs(wx), {packed}, {kept}) AS heavy" if weighted else ""
     picks = [f"CAST(coalesce(top[{r + 1}] >> {bits}, -1) AS BIGINT) AS t{r}" for r in range(kept)]
-    picks += [f"CAST(coalesce({mask + first} - (top[{r + 1}] & {mask}), {NOBODY}) AS BIGINT) AS w{r}" for r in range(kept)]
+    picks += [
+        f"CAST(coalesce({mask + first} - (top[{r + 1}] & {mask}), {NOBODY}) AS BIGINT) AS w{r}" for r in range(kept)
+    ]
     picks += [f"coalesce(heavy[{r + 1}], 0) AS h{r}" for r in range(kept)] if weighted else []
     picks += [f"r{j}" for j in requests]
     found = work.execute(
-        f"WITH pair AS (SELECT {' + '.join(f'above{d}.part' for d in dims)} AS key, unit, CAST(sum(x) AS BIGINT) AS x, CAST(sum(wx) AS BIGINT) AS wx{gave} "
+        f"WITH pair AS (SELECT {' + '.join(f'above{d}.part' for d in dims)} AS key, unit, "
+        f"CAST(sum(x) AS BIGINT) AS x, CAST(sum(wx) AS BIGINT) AS wx{gave} "
         f"FROM member {' '.join(f'JOIN above{d} ON i{d} = above{d}.code' for d in dims)} GROUP BY 1, 2), "
         f"cell AS (SELECT key, count(*) AS u, CAST(sum(abs(wx)) AS BIGINT) AS s, max({packed}, {kept}) AS top{heavy}{asked} FROM pair GROUP BY key) "
         f"SELECT key, u, s, {', '.join(picks)} FROM cell ORDER BY key"

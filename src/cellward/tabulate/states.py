@@ -49,12 +49,14 @@ class States:
         weighted = None
         if self.weighted is not None and other.weighted is not None:
             weighted = np.concatenate((self.weighted, other.weighted), axis=1)
-        pairs = (
-            (self.rows, other.rows), (self.units, other.units), (self.value, other.value), (self.size, other.size),
-            (self.top, other.top), (self.unit, other.unit),
+
+        def joined(name: str) -> Ints:
+            return np.concatenate((getattr(self, name), getattr(other, name)), axis=-1)
+
+        return States(
+            joined("rows"), joined("units"), joined("value"), joined("size"), joined("top"), joined("unit"), weighted,
+            joined("requested"),
         )  # fmt: skip
-        joined = [np.concatenate(pair, axis=-1) for pair in pairs]
-        return States(*joined, weighted, np.concatenate((self.requested, other.requested), axis=1))
 
     def merged(self, key: Ints) -> tuple[Ints, States]:
         """Groups with the same key put together, keys in increasing order; no unit may be in two of the groups put together."""
@@ -81,6 +83,8 @@ class States:
                 heaviness = cast("Ints", own.weighted)[place, every]
                 weighted[rank] = np.maximum.reduceat(np.where(taken & (head >= 0), heaviness, 0), first)
             at += taken
-        sums = [np.add.reduceat(column, first) for column in (own.rows, own.units, own.value, own.size)]
+        rows, units, value, size = (
+            np.add.reduceat(column, first) for column in (own.rows, own.units, own.value, own.size)
+        )
         asked = np.maximum.reduceat(own.requested, first, axis=1) if len(own.requested) else own.requested[:, first]
-        return sorted_key[first], States(*sums, top, unit, weighted, asked)
+        return sorted_key[first], States(rows, units, value, size, top, unit, weighted, asked)
