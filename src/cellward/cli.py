@@ -341,6 +341,8 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
     """Say in a few lines what came out."""
     from rich.console import Console
 
+    from cellward.outputs import FILES
+
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     if result.scaled is None:
         console.print(f"{result.status}: {result.reason}. Nothing was written.", markup=False)
@@ -368,10 +370,7 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         lines.append(
             f"note: {unchanged:,} of {len(unsafe):,} unsafe cells are multiples of their base and are published as they are"
         )
-    for path, who in zip(
-        files, ("confidential: the proof", "confidential: the result in numbers", "public", "public"), strict=True
-    ):
-        lines.append(f"  {path}  ({who})")
+    lines += [f"  {path}  ({FILES[path.name]})" for path in files]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
 
@@ -396,6 +395,11 @@ def _shown(result: "Protection") -> str:
     return (
         f"protected: {evidence.requirements:,} requirements against {count:,} attacker{'s' * (count > 1)} shown by "
         f"{len(evidence.shown):,} witness tables"
+        + (
+            ""
+            if result.sums is None
+            else f", {result.sums.evidence.requirements:,} on sums of cells by {len(result.sums.evidence.shown):,} more"
+        )
     )
 
 

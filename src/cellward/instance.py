@@ -91,7 +91,6 @@ class Instance:
 
     def permuted(self, order: Ints) -> Instance:
         """The same instance when cell order[k] becomes cell k."""
-        s = self.sensitivity
         return replace(
             self,
             relations=self.relations.permuted(order),
@@ -99,7 +98,7 @@ class Instance:
             lower=self.lower[order],
             upper=self.upper[order],
             weight=self.weight[order],
-            sensitivity=Sensitivity(s.status[order], s.lpl[order], s.upl[order], s.spl[order]),
+            sensitivity=self.sensitivity.permuted(order),
             labels=self.labels.permuted(order),
             attackers=tuple(attacker.permuted(order) for attacker in self.attackers),
         )

@@ -1,4 +1,4 @@
-"""The output folder of a protection: release.csv and release.json for the public, protection.json and certificate.json.gz for the house."""
+"""The output folder of a protection: release.csv and release.json for the public, protection.json and the certificates for the house."""
 
 from __future__ import annotations
 
@@ -12,6 +12,17 @@ from typing import Any
 from cellward.errors import InputError
 from cellward.files import write_whole
 from cellward.protection import Protection
+
+CERTIFICATE, OF_SUMS, DETAILS = "certificate.json.gz", "sums.certificate.json.gz", "protection.json"
+STATEMENT, VALUES = "release.json", "release.csv"
+FILES = {
+    CERTIFICATE: "confidential: the proof",
+    OF_SUMS: "confidential: the proof for sums of cells",
+    DETAILS: "confidential: the result in numbers",
+    STATEMENT: "public",
+    VALUES: "public",
+}
+"""What a folder holds, and for whose eyes."""
 
 
 def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
@@ -44,6 +55,7 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
         "certified_bound": protection.certified_bound,
         "attackers": [attacker.name for attacker in protection.instance.attackers],
         "witnesses": 0 if protection.ignore_levels else len(protection.evidence.shown),
+        "sums": 0 if protection.sums is None else len(protection.instance.sensitivity.sums),
         "key": protection.key.hex(),
     }
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
@@ -56,11 +68,14 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from error
     try:
-        names = ("certificate.json.gz", "protection.json", "release.json", "release.csv")
-        protection.certificate().save(target / names[0])
-        write_whole(target / names[1], text.encode(), confidential=True)
-        release.save_statement(target / names[2])
-        release.save(target / names[3])
+        protection.certificate().save(target / CERTIFICATE)
+        if protection.sums is not None:
+            protection.sums.certificate().save(target / OF_SUMS)
+        elif not fresh:
+            (target / OF_SUMS).unlink(missing_ok=True)  # of an earlier release
+        write_whole(target / DETAILS, text.encode(), confidential=True)
+        release.save_statement(target / STATEMENT)
+        release.save(target / VALUES)
         if fresh:
             mask = os.umask(0)
             os.umask(mask)
@@ -71,4 +86,4 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
     finally:
         if fresh and target.exists():
             shutil.rmtree(target)
-    return [folder / name for name in names]
+    return [folder / name for name in FILES if (folder / name).exists()]

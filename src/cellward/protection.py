@@ -24,6 +24,7 @@ from cellward.exact import freeze
 from cellward.instance import Instance
 from cellward.loss import Loss
 from cellward.release import Release
+from cellward.table.sums import add_up
 
 if TYPE_CHECKING:
     from cellward.audit.audit import Audit
@@ -145,7 +146,7 @@ class Protection:
         """The same result with another key; what was shown of it stays."""
         out = replace(self, key=key)
         out.__dict__.update(
-            {name: self.__dict__[name] for name in ("evidence", "protected", "proof") if name in self.__dict__}
+            {name: self.__dict__[name] for name in ("evidence", "protected", "proof", "sums") if name in self.__dict__}
         )
         return out
 
@@ -163,7 +164,34 @@ class Protection:
         """Whether every level is shown to be met against every attacker; None where none is asked, or nothing is published."""
         if not self.instance.asks or self.scaled is None:
             return None
-        return not self.ignore_levels and self.evidence.protected
+        return not self.ignore_levels and not self.missing
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """A sentence for each requirement that is not shown to be met."""
+        return self.evidence.missing + (() if self.sums is None else self.sums.evidence.missing)
+
+    @cached_property
+    def sums(self) -> Protection | None:
+        """The same result seen with the sums of cells at risk as further cells, for what is to be shown of them; None where there are none."""
+        from cellward.audit.sums import instance_of_sums, knowledge_of_sums
+
+        if self.scaled is None or self.ignore_levels or not self.knowledge.intervals:
+            return None
+        extended = instance_of_sums(self.instance, self.knowledge)
+        if extended is None:
+            return None
+        sums = self.instance.sensitivity.sums
+        v = add_up(self.scaled, sums)
+        return Protection(
+            instance=extended,
+            method={"name": f"sums of cells, {self.method.get('name', '')}"},
+            status="feasible",
+            allowed=AllowedSet(v, v, np.zeros_like(v)),
+            scaled=v,
+            knowledge=knowledge_of_sums(self.knowledge, len(sums)),
+            key=self.key,
+        )
 
     @cached_property
     def proof(self) -> BoundProof:
@@ -219,11 +247,11 @@ class Protection:
         if self.scaled is None:
             raise VerificationError(f"nothing can be released: the result is {self.status}; {self.reason}")
         if self.protected is False and not self.ignore_levels:
-            raise VerificationError(f"not protected: {self.evidence.missing[0]}; nothing is released")
+            raise VerificationError(f"not protected: {self.missing[0]}; nothing is released")
         certificate = self.certificate()
-        verdict = certificate.check()
-        if not verdict:
-            raise VerificationError(f"the certificate does not hold: {verdict.reason}; nothing is released")
+        for each in (certificate, *([] if self.sums is None else [self.sums.certificate()])):
+            if not (verdict := each.check()):
+                raise VerificationError(f"the certificate does not hold: {verdict.reason}; nothing is released")
         return Release(
             labels=self.instance.labels,
             scaled=np.array(certificate.content["published"], np.int64),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.knowledge import Knowledge
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
+from cellward.audit.sums import attackers_of_sums, knowledge_of_sums, labels_of_sums, sensitivity_of_sums, unbounded
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND
 from cellward.protection import Protection
@@ -24,6 +25,7 @@ from cellward.risk.levels import Levels
 from cellward.risk.sensitivity import CellStatus
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
+from cellward.table.sums import CellSum, add_up, with_sums
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
@@ -76,12 +78,15 @@ class Audit:
     protected: bool | None
     open: int
     claimed: int
+    sums: Audit | None = None
+    """The same of the sums of cells that are at risk; ``protected`` takes them into account."""
 
     def worst(self, most: int = 10) -> list[str]:
         """Sentences on the cells that fail, the largest shortfall first."""
         verdict, short = self.intervals["verdict"], self.intervals["shortfall"]
         rows = sorted(np.flatnonzero(np.isin(verdict, BAD)).tolist(), key=lambda k: -float(short[k]))
-        return [self.sentence(k) for k in rows[:most]]
+        of_sums = [] if self.sums is None else self.sums.worst(most)
+        return [*(self.sentence(k) for k in rows), *of_sums][:most]
 
     def sentence(self, row: int) -> str:
         """One row in words."""
@@ -121,6 +126,7 @@ class _Case:
     levels: Levels | None
     unsafe: Ints
     attackers: tuple[Attacker, ...]
+    sums: tuple[CellSum, ...] = ()
 
 
 def audit(
@@ -146,6 +152,22 @@ def audit(
     if only_levels and case.a is None:
         raise InputError("only_levels: a release alone has no levels; give the table it was made of (table=)")
     effort = Effort(time_limit_s=time_limit_s, threads=threads, seed=seed, progress=progress)
+    found = _found(case, picked, effort, only_levels=only_levels)
+    sums = _case_of_sums(case)
+    if sums is None:
+        return found
+    of_sums = _found(sums, sums.unsafe, effort, only_levels=only_levels)
+    protected = (
+        False
+        if False in (found.protected, of_sums.protected)
+        else None
+        if of_sums.protected is None
+        else found.protected
+    )
+    return replace(found, sums=of_sums, protected=protected)
+
+
+def _found(case: _Case, picked: Ints, effort: Effort, *, only_levels: bool) -> Audit:
     center = case.v if case.a is None else case.a
     regions = [
         Region.of(case.relations, case.lower, case.upper, case.knowledge, attacker, _center(case.relations, center))
@@ -166,6 +188,27 @@ def audit(
     return _audit(case, picked, questions, found)
 
 
+def _case_of_sums(case: _Case) -> _Case | None:
+    """The same release with the sums of cells at risk as further cells; None where there are none, or nothing is to be said of them."""
+    attackers = attackers_of_sums(case.attackers, case.knowledge)
+    if case.a is None or not case.sums or not attackers or not case.knowledge.intervals:
+        return None
+    asked, many = sensitivity_of_sums(len(case.v), case.sums), len(case.sums)
+    return _Case(
+        with_sums(case.relations, case.sums),
+        labels_of_sums(case.labels, case.sums),
+        case.decimals,
+        unbounded(case.lower, -NO_BOUND, many),
+        unbounded(case.upper, NO_BOUND, many),
+        add_up(case.v, case.sums),
+        knowledge_of_sums(case.knowledge, many),
+        add_up(case.a, case.sums),
+        asked.levels,
+        asked.unsafe,
+        attackers,
+    )
+
+
 def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, table: Table | None) -> _Case:
     if isinstance(source, Protection):
         if table is not None:
@@ -181,7 +224,7 @@ def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, ta
         levels = instance.sensitivity.levels
         return _Case(
             instance.relations, instance.labels, instance.decimals, instance.lower, instance.upper, source.scaled,
-            source.knowledge, instance.a, levels, _unsafe(instance.sensitivity.status, levels), mine,
+            source.knowledge, instance.a, levels, _unsafe(instance.sensitivity.status, levels), mine, instance.sensitivity.sums,
         )  # fmt: skip
     if not isinstance(source, Release):
         raise InputError(f"a {type(source).__name__} cannot be audited; give a Protection or a Release")
@@ -214,7 +257,8 @@ def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, ta
         raise InputError(f"table: the value of {name} contradicts the release; give the table that was protected")
     check_attackers(mine, table.scaled, table.labels, table.decimals)
     levels = table.sensitivity.levels
-    return _Case(*facts, table.scaled, levels, _unsafe(table.sensitivity.status, levels), mine)
+    own = table.sensitivity
+    return _Case(*facts, table.scaled, levels, _unsafe(own.status, levels), mine, own.sums)
 
 
 def _unsafe(status: NDArray[np.uint8], levels: Levels) -> Ints:

@@ -25,6 +25,10 @@ def audit_lines(audit: Audit) -> list[str]:
     counts = {word: int((c["verdict"] == word).sum()) for word in dict.fromkeys(c["verdict"].tolist()) if word}
     if counts:
         lines.append(", ".join(f"{count:,} {word}" for word, count in counts.items()))
+    if audit.sums is not None:
+        verdict = audit.sums.intervals["verdict"].tolist()
+        found = ", ".join(f"{verdict.count(word):,} {word}" for word in dict.fromkeys(verdict))
+        lines.append(f"{len(verdict):,} sums of cells that one respondent dominates: {found}")
     if audit.open:
         lines.append(f"{audit.open:,} intervals were not settled in time and may be wider than shown")
     if audit.claimed:
@@ -47,6 +51,7 @@ def audit_summary(audit: Audit) -> dict[str, Any]:
         "protected": audit.protected,
         "intervals": len(verdict),
         "verdicts": {word: verdict.count(word) for word in sorted(set(verdict)) if word},
+        "sums": 0 if audit.sums is None else len(audit.sums.intervals["verdict"]),
         "open": audit.open,
         "claimed": audit.claimed,
     }

@@ -141,6 +141,19 @@ class Attacker:
         whole = any(m.whole for m in members)
         return _checked(Attacker(name=name, whole=whole, cell=cell, lower=lower, upper=upper, own=own), table)
 
+    @staticmethod
+    def from_data(
+        table: Table, *, respondents: int = 2, coalitions: bool = False, whole: bool = False
+    ) -> list[Attacker]:
+        """The external attacker, and those that stand behind the cells at risk of a table made from microdata.
+
+        ``respondents``: so many of the largest units of every unsafe cell; each knows its own contribution everywhere, and the cells where it is
+        alone. ``coalitions``: also every two of the three largest together. Each has levels of its own, from the rules that found the cells.
+        """
+        from cellward.risk.insiders import insiders
+
+        return [Attacker.external(whole=whole), *insiders(table, respondents, coalitions=coalitions, whole=whole)]
+
     def __post_init__(self) -> None:
         freeze(self.cell, self.lower, self.upper, self.own)
         if not isinstance(self.name, str) or not self.name or not self.name.isprintable():

@@ -16,6 +16,7 @@ from cellward.risk.findings import Findings
 from cellward.risk.manual import STATUSES, Manual
 from cellward.risk.rule import Bools, Ints, Judgement, Rule, contributions_of
 from cellward.risk.sensitivity import CellStatus, Sensitivity
+from cellward.risk.sums import dominated_sums
 from cellward.table.table import Table
 
 __all__ = ["Findings", "find"]
@@ -37,7 +38,8 @@ def find(
     """
     rules = _checked(rules, levels)
     judged = [rule.judge(table) for rule in rules]
-    asked = _after_waivers(table, rules, judged, waivers)
+    consenting = _consenting(table, judged, waivers)
+    asked = judged if not len(consenting) else _after_waivers(table, rules, judged, consenting)
 
     unsafe = np.zeros(table.cells, np.bool_)
     lpl, upl, spl = (np.zeros(table.cells, np.int64) for _ in range(3))
@@ -78,8 +80,10 @@ def find(
         declared_safe=by_hand["safe"],
         declared_fixed=by_hand["fixed"],
         given=np.array(sorted(given), np.int64),
+        consenting=consenting,
     )
-    return Sensitivity(status, lpl, upl, spl), findings
+    sums = dominated_sums(table, rules, findings.unsafe, findings.hits)
+    return Sensitivity(status, lpl, upl, spl, sums), findings
 
 
 def _checked(rules: object, levels: object) -> tuple[Rule, ...]:
@@ -97,27 +101,25 @@ def _checked(rules: object, levels: object) -> tuple[Rule, ...]:
     return found
 
 
-def _after_waivers(
-    table: Table, rules: Sequence[Rule], judged: list[Judgement], waivers: Iterable[str]
-) -> list[Judgement]:
-    """What the rules still ask when these units have consented."""
+def _consenting(table: Table, judged: list[Judgement], waivers: Iterable[str]) -> Ints:
+    """The units behind the cells called unsafe that have one of these names."""
     names = [] if isinstance(waivers, str) else list(waivers)
     if isinstance(waivers, str) or not all(isinstance(name, str) for name in names):
         raise InputError(f"find: waivers={waivers!r}; give a list of the names of units")
     if not names or not judged:
-        return judged
+        return np.zeros(0, np.int64)
+    c, known = contributions_of(table), set(names)
+    units = np.unique(c.unit[:, np.concatenate([j.cell for j in judged])]).tolist()
+    return np.array([u for u in units if u >= 0 and c.name(u) in known], np.int64)
+
+
+def _after_waivers(table: Table, rules: Sequence[Rule], judged: list[Judgement], consenting: Ints) -> list[Judgement]:
+    """What the rules still ask when these units have consented."""
     unit = contributions_of(table).unit
-    consenting = _consenting(table, np.unique(unit[:, np.concatenate([j.cell for j in judged])]), set(names))
     return [
         rule.after_waivers(table, j, np.isin(unit[:, j.cell], consenting))
         for rule, j in zip(rules, judged, strict=True)
     ]
-
-
-def _consenting(table: Table, units: Ints, names: set[str]) -> Ints:
-    """Those of the units that are called by one of these names."""
-    c = contributions_of(table)
-    return np.array([u for u in units.tolist() if u >= 0 and c.name(u) in names], np.int64)
 
 
 def _declared(table: Table, rules: Sequence[Rule], status: str) -> dict[int, str]:

@@ -35,9 +35,11 @@ class Findings:
     """Cells that a person declared fixed, with the reason."""
     given: Ints
     """Unsafe cells whose levels were given by the user."""
+    consenting: Ints
+    """Units, by number, that consent to publication."""
 
     def __post_init__(self) -> None:
-        freeze(*self.hits, self.unsafe, self.waived, self.published, self.given)
+        freeze(*self.hits, self.unsafe, self.waived, self.published, self.given, self.consenting)
 
     def rules_of(self, cell: Cell) -> tuple[Rule, ...]:
         """The rules that call a cell unsafe."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cellward.errors import InputError
 from cellward.exact import freeze
 from cellward.risk.levels import Levels
+from cellward.table.sums import CellSum
 
 Ints = NDArray[np.int64]
 
@@ -39,6 +40,8 @@ class Sensitivity:
     lpl: Ints
     upl: Ints
     spl: Ints
+    sums: tuple[CellSum, ...] = ()
+    """Sums of cells that are at risk too."""
 
     @staticmethod
     def none(cells: int) -> Sensitivity:
@@ -66,7 +69,7 @@ class Sensitivity:
             whole = np.zeros(cells, np.int64)
             whole[index] = level
             full.append(whole)
-        return Sensitivity(status, *full)
+        return Sensitivity(status, full[0], full[1], full[2])
 
     def __post_init__(self) -> None:
         freeze(self.lpl, self.upl, self.spl)
@@ -97,11 +100,19 @@ class Sensitivity:
         cell = self.asked
         return Levels(cell, self.lpl[cell], self.upl[cell], self.spl[cell])
 
+    def permuted(self, order: Ints) -> Sensitivity:
+        """The same when cell order[k] becomes cell k."""
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order), dtype=np.int64)
+        sums = tuple(one.permuted(place) for one in self.sums)
+        return Sensitivity(self.status[order], self.lpl[order], self.upl[order], self.spl[order], sums)
+
     def without_levels(self) -> Sensitivity:
         """The same statuses, no levels asked."""
         zero = np.zeros(len(self.status), np.int64)
-        return replace(self, lpl=zero, upl=zero, spl=zero)
+        return replace(self, lpl=zero, upl=zero, spl=zero, sums=())
 
     def scaled_by(self, factor: int) -> Sensitivity:
         """The same levels counted in a unit ``factor`` times finer."""
-        return replace(self, lpl=self.lpl * factor, upl=self.upl * factor, spl=self.spl * factor)
+        finer = tuple(one.times(factor) for one in self.sums)
+        return replace(self, lpl=self.lpl * factor, upl=self.upl * factor, spl=self.spl * factor, sums=finer)

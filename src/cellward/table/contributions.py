@@ -17,9 +17,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Parts:
-    """What each of the largest units contributes and where; only units that are among the largest of some cell are held.
+    """What units contribute and where; held are those that are among the largest of some leaf, and all that are in several leaves.
 
-    Row j says: ``unit[j]`` contributes ``amount[j]`` (scaled, unweighted, as the unit itself knows it) to the leaf with the codes ``leaf[:, j]``;
+    Row j says: ``unit[j]`` contributes ``amount[j]`` (scaled; times its weight where there are weights) to the leaf with the codes ``leaf[:, j]``;
     rows are sorted by unit. ``key`` (sorted) and ``cell`` say which cells of the table the lattice's cells are.
     """
 
@@ -33,13 +33,18 @@ class Parts:
     def of(self, unit: int) -> tuple[Ints, Ints]:
         """All cells one unit contributes to, in increasing order, and how much it contributes to each."""
         rows = slice(*np.searchsorted(self.unit, (unit, unit + 1)))
-        owner, key = self.lattice.spread(self.leaf[:, rows])
+        owner, above = self.cells_above(self.leaf[:, rows])
+        cell, where = np.unique(above, return_inverse=True)
+        amount = np.zeros(len(cell), np.int64)
+        np.add.at(amount, where, self.amount[rows][owner])
+        return cell, amount
+
+    def cells_above(self, leaf: Ints) -> tuple[Ints, Ints]:
+        """(which leaf, cell) for every cell of the table above these leaves, themselves included."""
+        owner, key = self.lattice.spread(leaf)
         at = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
         here = self.key[at] == key
-        cell, where = np.unique(self.cell[at[here]], return_inverse=True)
-        amount = np.zeros(len(cell), np.int64)
-        np.add.at(amount, where, self.amount[rows][owner[here]])
-        return cell, amount
+        return owner[here], self.cell[at[here]]
 
     def placed(self, place: Ints) -> Parts:
         """The same when cell i becomes cell place[i]."""

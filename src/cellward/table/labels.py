@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 class Labels:
     """For each dimension its name, its codes, the code of every cell (a position in ``codes``) and the code that stands for the total (or None).
 
-    Without dimensions the cells are called by their numbers.
+    Without dimensions the cells are called by their numbers, those in ``named`` by what stands there.
     """
 
     cells: int
@@ -26,6 +26,7 @@ class Labels:
     codes: tuple[tuple[str, ...], ...] = ()
     index: tuple[Ints, ...] = ()
     totals: tuple[str | None, ...] = ()
+    named: Mapping[int, str] = field(default_factory=dict)
 
     def tuple_of(self, cell: int) -> tuple[str, ...]:
         """The codes of one cell."""
@@ -33,7 +34,7 @@ class Labels:
 
     def name(self, cell: int) -> str:
         """The cell as a sentence calls it: ``(North, Total)`` or ``cell 7``."""
-        return f"({', '.join(self.tuple_of(cell))})" if self.dims else f"cell {cell}"
+        return f"({', '.join(self.tuple_of(cell))})" if self.dims else self.named.get(cell, f"cell {cell}")
 
     @cached_property
     def _by_codes(self) -> tuple[Ints, Ints]:

@@ -11,6 +11,7 @@ from cellward.exact import LARGEST, NO_BOUND
 from cellward.risk.sensitivity import CellStatus, Sensitivity
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
+from cellward.table.sums import CellSum
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
@@ -22,7 +23,8 @@ _STRICTNESS = np.array([0, 3, 1, 2], np.uint8)
 def link(*tables: Table) -> Table:
     """Join tables that share cells: a dimension that a table lacks stands at its total there.
 
-    The same cell must have the same value everywhere. Its levels are the largest asked, its bounds the tightest, its status the strictest.
+    The same cell must have the same value everywhere. Its levels are the largest asked, its bounds the tightest, its status the strictest. Who stands
+    behind the cells is not kept: find the cells at risk before, or make the tables in one pass with ``Table.from_microdata(dims="a*b + c")``.
 
     >>> by_sex = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
     >>> by_age = Table.from_frame({"age": ["old", "young"], "n": [2, 5]}, dims=["age"], value="n")
@@ -45,6 +47,7 @@ def link(*tables: Table) -> Table:
     lower, upper = np.full(labels.cells, -NO_BOUND), np.full(labels.cells, NO_BOUND)
     status = np.zeros(labels.cells, np.uint8)
     levels = {name: np.zeros(labels.cells, np.int64) for name in ("lpl", "upl", "spl")}
+    sums: list[CellSum] = []
     for k, (table, place) in enumerate(zip(tables, places, strict=True)):
         factor = 10 ** (decimals - table.decimals)
         scaled = _finer(table.scaled, factor)
@@ -64,6 +67,7 @@ def link(*tables: Table) -> Table:
         for level in (table.sensitivity.lpl, table.sensitivity.upl, table.sensitivity.spl):
             _finer(level, factor)
         own = table.sensitivity.scaled_by(factor)
+        sums += [one.permuted(place) for one in own.sums]
         stricter = _STRICTNESS[own.status] > _STRICTNESS[status[place]]
         status[place[stricter]] = own.status[stricter]
         for name, level in levels.items():
@@ -76,7 +80,7 @@ def link(*tables: Table) -> Table:
         lower=lower,
         upper=upper,
         labels=labels,
-        sensitivity=Sensitivity(status, **levels),
+        sensitivity=Sensitivity(status, levels["lpl"], levels["upl"], levels["spl"], tuple(sums)),
         weight=weight,
         weight_decimals=weight_decimals,
     )

@@ -187,14 +187,14 @@ def _contributions(
     """What the rules and the attackers need, with units numbered in the order of their names' appearance in the source."""
     single = states.unit != NOBODY
     at = np.broadcast_to(np.arange(states.unit.shape[1]), states.unit.shape)[single]
-    spread = np.isin(members.unit, every.unit) if len(members.unit) else np.zeros(0, bool)
-    whose = np.concatenate((states.unit[single], members.unit[spread]))
+    whose = np.concatenate((states.unit[single], members.unit))
     used = np.unique(whose)  # whoever is among the largest of a cell is so in a leaf, or spread
     unit = np.searchsorted(used, every.unit)
     unit[every.unit == NOBODY] = -1
     owner = np.searchsorted(used, whose)
-    where = np.concatenate((leaf[:, at], members.leaf[:, spread]), axis=1)
-    amount = np.concatenate((states.top[single], members.amount[spread]))
+    where = np.concatenate((leaf[:, at], members.leaf), axis=1)
+    added = states.top if states.weighted is None else states.weighted
+    amount = np.concatenate((added[single], members.weighted))
     order = np.argsort(owner, kind="stable")
     return Contributions(
         rows=every.rows,

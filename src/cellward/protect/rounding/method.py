@@ -85,7 +85,7 @@ class ControlledRounding(Method):
             raise SolverError(f"{found.engine} gave an answer that does not hold: {error}") from error
         if rounded.protected is not False or self.ignore_levels:
             return rounded
-        missing = rounded.evidence.missing
+        missing = rounded.missing
         more = "" if len(missing) == 1 else f" (and {len(missing) - 1:,} more requirements fail)"
         reason = f"the least rounding does not protect: {missing[0]}{more}; try a larger base, lower levels, or round without them (ignore_levels)"
         return self._protection(model, "failed", began, reason=reason, engine=found.engine)
