@@ -149,7 +149,10 @@ def tabulate(records: Records) -> DirectTable:
     for parent, children in equations:
         if sum(cells[child].value for child in children) != cells[parent].value:
             raise RefusedError(f"{parent} does not add up")
-    return DirectTable(records, cells, equations, decimals, negative, asked)
+    table = DirectTable(records, cells, equations, decimals, negative, asked)
+    if table.lower is not None and any(cell.value * 10**decimals < table.lower for cell in cells.values()):
+        raise RefusedError("a value below its bound")
+    return table
 
 
 def _cell(rows: Sequence[int], unit: Sequence[Unit], worth: Sequence[Any]) -> DirectCell:

@@ -72,7 +72,7 @@ def random_microdata(seed: int) -> Microdata:
         held["empty"] = "zero"
         features.append("empty cells")
     if rng.random() < 0.15:
-        held["lower"] = rng.choice((-(10**7), -(10**14)))
+        held["lower"] = rng.choice((0, -(10**7), -(10**13)))
     records = Records(columns=columns, terms=terms, **held)
     kind = KINDS[seed % len(KINDS)]
     options = {name: own for name, own in held.items() if name != "sums" and own not in ({}, None)}
@@ -554,7 +554,8 @@ def _verdict_faults(case: Microdata, table: cw.Table, expected: DirectTable) -> 
         try:
             found = table.find(*(RULES[kind](**options) for kind, options in rules), waivers=waivers)
         except cw.InputError as error:
-            faults.append(f"{rules}: refused, {error}")
+            if "near 2^53" not in case.features:  # a level may be beyond what is exact
+                faults.append(f"{rules}: refused, {error}")
             continue
         s = found.sensitivity
         ours: Verdicts = {

@@ -6,10 +6,19 @@ from cellward.audit.knowledge import Knowledge
 from cellward.errors import CellwardError, InputError, SolverError, VerificationError
 from cellward.formats.registry import read, write
 from cellward.hierarchy import Hierarchy
+from cellward.job import Job
 from cellward.protect.rounding import ControlledRounding
 from cellward.protection import Protection
 from cellward.release import Release
 from cellward.risk.attacker import Attacker
+from cellward.risk.dominance import Dominance
+from cellward.risk.manual import Manual
+from cellward.risk.p_percent import PPercent
+from cellward.risk.policy import Policy
+from cellward.risk.prior_posterior import PriorPosterior
+from cellward.risk.request import Request
+from cellward.risk.threshold import Threshold
+from cellward.risk.zero import Zero
 from cellward.table.link import link
 from cellward.table.table import Table
 from cellward.version import __version__
@@ -19,14 +28,23 @@ __all__ = [
     "Audit",
     "CellwardError",
     "ControlledRounding",
+    "Dominance",
     "Hierarchy",
     "InputError",
+    "Job",
     "Knowledge",
+    "Manual",
+    "PPercent",
+    "Policy",
+    "PriorPosterior",
     "Protection",
     "Release",
+    "Request",
     "SolverError",
     "Table",
+    "Threshold",
     "VerificationError",
+    "Zero",
     "__version__",
     "audit",
     "link",

@@ -52,26 +52,116 @@ READING: dict[str, tuple[Any, Any]] = {
 """The options that say how to read a table, for every command that reads one."""
 
 
-def reads_a_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of READING; it gets them as one dictionary, ``reading``."""
-    own = [p for p in inspect.signature(command).parameters.values() if p.name != "reading"]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    extra = [inspect.Parameter(name, kind, annotation=a, default=d) for name, (a, d) in READING.items()]
+MICRODATA: dict[str, tuple[Any, Any]] = {
+    "dims": (str, typer.Option(..., help="Dimension columns: A,B for one table, or a formula such as 'A*B + C'.")),
+    "measure": (str | None, typer.Option(None, help="Column to be added up; without it records are counted.")),
+    "contributor": (str | None, typer.Option(None, help="Column that says whose record it is.")),
+    "holding": (str | None, typer.Option(None, help="Column that says to which holding a contributor belongs.")),
+    "weight": (str | None, typer.Option(None, help="Column of sampling weights.")),
+    "request": (
+        str | None,
+        typer.Option(None, help="Column that says who asked for protection (blank or 0: did not)."),
+    ),
+    "request_codes": (str, typer.Option("1", help="Codes that ask, separated by commas.")),
+    "hierarchy": (list[str] | None, typer.Option(None, help="DIM=FILE.hrc, repeatable, also for the same dimension.")),
+    "total": (str, typer.Option("Total", help="Code that stands for the total.")),
+    "missing": (
+        list[str] | None,
+        typer.Option(None, help="Records without a code: refuse, drop or keep; or DIM=drop for one dimension."),
+    ),
+    "missing_codes": (list[str] | None, typer.Option(None, help="DIM=CODE,CODE: codes that mean a missing one.")),
+    "pad": (list[str] | None, typer.Option(None, help="DIM=WIDTH: pad codes with blanks on the left.")),
+    "blank": (str, typer.Option("refuse", help="Records without a value: refuse, drop or zero.")),
+    "negative": (
+        str,
+        typer.Option("refuse", help="Negative contributions: refuse, or absolute (rules look at sizes)."),
+    ),
+    "empty": (str, typer.Option("absent", help="Combinations without a record: absent or zero.")),
+    "largest": (int, typer.Option(3, help="How many of the largest contributions are kept of each cell.")),
+    "decimals": (int | None, typer.Option(None, help="Decimals to round values to. Default: as many as they have.")),
+    "decimal": (str, typer.Option(".", help="Decimal mark in text files: . or ,")),
+    "separator": (str | None, typer.Option(None, help="CSV separator; found from the header unless given.")),
+    "query": (str | None, typer.Option(None, help="Table or SELECT of a DuckDB file.")),
+}
+"""The options that say how to read a file of records."""
 
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        reading = {name: given.pop(name) for name in READING}
-        command(reading=reading, **given)
 
-    parameters = [*(p.replace(kind=kind) for p in own), *extra]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
+def _with_options(options: dict[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options; it gets them as one dictionary, ``reading``."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != "reading"]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        extra = [inspect.Parameter(name, kind, annotation=a, default=d) for name, (a, d) in options.items()]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            reading = {name: given.pop(name) for name in options}
+            command(reading=reading, **given)
+
+        parameters = [*(p.replace(kind=kind) for p in own), *extra]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
+
+
+reads_a_table = _with_options(READING)
+reads_records = _with_options(MICRODATA)
+
+
+def _pairs(entries: list[str] | None, option: str, form: str) -> dict[str, list[str]]:
+    """DIM=TEXT options by dimension."""
+    found: dict[str, list[str]] = {}
+    for entry in entries or []:
+        dim, equals, text = entry.partition("=")
+        if not equals or not dim or not text:
+            raise InputError(f"--{option} {entry}: write {form}")
+        found.setdefault(dim, []).append(text)
+    return found
+
+
+def _trees(entries: list[str] | None, total: str) -> dict[str, list[Any]]:
+    from cellward.formats.hrc import read_hrc
+
+    files = _pairs(entries, "hierarchy", "DIM=FILE.hrc")
+    return {dim: [read_hrc(Path(file), total=total) for file in own] for dim, own in files.items()}
+
+
+def _tabulated(path: Path, reading: dict[str, Any], threads: int | None) -> "Table":
+    """Add up a file of records."""
+    from cellward.table.table import Table
+
+    options = {
+        name: entry for name, entry in reading.items() if name not in ("hierarchy", "pad", "missing", "missing_codes")
+    }
+    listed = [name.strip() for name in reading["dims"].split(",")]
+    options["dims"] = reading["dims"] if "*" in reading["dims"] or "+" in reading["dims"] else listed
+    options["request_codes"] = reading["request_codes"].split(",")
+    plain = [entry for entry in reading["missing"] or [] if "=" not in entry]
+    by_dim = _pairs([entry for entry in reading["missing"] or [] if "=" in entry], "missing", "DIM=drop")
+    if plain and (by_dim or len(plain) > 1):
+        raise InputError("--missing: give one word for all dimensions, or DIM=word for each")
+    widths = {dim: own[-1] for dim, own in _pairs(reading["pad"], "pad", "DIM=WIDTH").items()}
+    if wrong := [text for text in widths.values() if not text.isdecimal()]:
+        raise InputError(f"--pad {wrong[0]}: write DIM=WIDTH, such as region=2")
+    return Table.from_microdata(
+        path,
+        hierarchies=_trees(reading["hierarchy"], reading["total"]),
+        missing=plain[0] if plain else {dim: own[-1] for dim, own in by_dim.items()} or "refuse",
+        missing_codes={
+            dim: [code for text in own for code in text.split(",")]
+            for dim, own in _pairs(reading["missing_codes"], "missing-codes", "DIM=CODE,CODE").items()
+        },
+        pad={dim: int(width) for dim, width in widths.items()},
+        threads=threads,
+        **options,
+    )
 
 
 def _read(path: Path, reading: dict[str, Any]) -> "Table":
     """Read a table, passing on only what its format takes."""
-    from cellward.formats.hrc import read_hrc
     from cellward.formats.registry import read
 
     if path.suffix.lower() == ".jj":
@@ -80,12 +170,7 @@ def _read(path: Path, reading: dict[str, Any]) -> "Table":
         ]:
             raise InputError(f"{path}: a JJ file says itself how it is to be read; leave out {', '.join(given)}")
         return read(path, decimals=reading["decimals"])
-    trees: dict[str, list[Any]] = {}
-    for entry in reading["hierarchy"] or []:
-        dim, equals, file = entry.partition("=")
-        if not equals or not dim or not file:
-            raise InputError(f"--hierarchy {entry}: write DIM=FILE.hrc")
-        trees.setdefault(dim, []).append(read_hrc(Path(file), total=reading["total"]))
+    trees = _trees(reading["hierarchy"], reading["total"])
     options = {name: entry for name, entry in reading.items() if name != "hierarchy" and entry is not None}
     options["dims"] = [name.strip() for name in (reading["dims"] or "").split(",") if name.strip()]
     for side in ("lower", "upper"):
@@ -158,10 +243,23 @@ def protect(
         result = rounding.protect(
             table, weights=weights, attackers=known, time_limit_s=time_limit, seed=seed, threads=threads, key=secret
         )
+
+    def write() -> list[Path]:
+        return write_outputs(result, out, summary(result, verified=True))
+
+    _finish(result, table, out, write, as_json=as_json, show=show)
+
+
+def _finish(
+    result: "Protection", table: "Table", out: Path, write: Callable[[], list[Path]], *, as_json: bool, show: bool
+) -> None:
+    """Write what came out, if it may be, say so, and end with the exit code of it."""
+    from cellward.outputs import summary
+
     files: list[Path] = []
     if result.scaled is not None:
         with _progress("verifying and writing"):
-            files = write_outputs(result, out, summary(result, verified=True))
+            files = write()
     facts = summary(result, verified=bool(files))
     if as_json:
         typer.echo(json.dumps(facts))
@@ -173,6 +271,102 @@ def protect(
         if (out / "release.csv").exists():
             typer.echo(f"cellward: {out / 'release.csv'} is of an earlier run, not of this one", err=True)
         raise typer.Exit(FAILED if result.limit_reached else INFEASIBLE)
+
+
+@app.command()
+@reads_records
+def tabulate(
+    source: Annotated[
+        Path, typer.Argument(metavar="RECORDS", help="A .csv, .tsv, .parquet or .duckdb file of records.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="File for the table, .csv, .parquet or .jj (confidential, like the records).")
+    ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help="Rule that finds cells at risk, such as 'PPercent(10)' or 'Threshold(3)'; repeatable."),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Policy file with rules, 'default', or 'default for counts'.")
+    ] = None,
+    findings: Annotated[
+        Path | None, typer.Option(help="CSV file for the cells at risk and why (confidential).")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads that add up; all cores unless given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Add up a file of records, find the cells at risk, and write the table."""
+    from cellward.files import write_whole
+    from cellward.formats.registry import write
+    from cellward.report.findings import findings_csv
+    from cellward.risk.policy import named_rules
+    from cellward.risk.written import read_rule
+
+    rules = [*(() if policy is None else named_rules(policy)), *map(read_rule, rule or [])]
+    if findings is not None and not rules:
+        raise InputError("--findings: there are no rules to find anything by; give --rule or --policy")
+    with _progress(f"adding up {source.name}"):
+        table = _tabulated(source, reading, threads)
+        table = table.find(*rules) if rules else table
+    files = []
+    if out is not None:
+        files.append(write(table, out))
+    if findings is not None:
+        files.append(write_whole(findings, findings_csv(table), confidential=True))
+    if as_json:
+        c = table.contributions
+        facts = {"cells": table.cells, "equations": table.relations.equations, "sensitive": len(table.sensitive)}
+        facts |= {"records": int(c.rows.max(initial=0)) if c else 0, "sums": len(table.sensitivity.sums)}
+        typer.echo(json.dumps(facts | {"rules": table.findings.counts() if table.findings else {}}))
+    else:
+        for line in [*_found(table), *(f"  {path}  (confidential)" for path in files)]:
+            typer.echo(line)
+
+
+def _found(table: "Table") -> list[str]:
+    """A table from records in a few lines, and what was found in it."""
+    lines = [repr(table)]
+    if table.findings is not None:
+        lines += table.findings.lines()
+    if sums := len(table.sensitivity.sums):
+        what = "1 sum of cells is" if sums == 1 else f"{sums:,} sums of cells are"
+        lines.append(f"{what} dominated by one respondent, and to be protected too.")
+    return lines
+
+
+@app.command()
+def run(
+    source: Annotated[
+        Path, typer.Argument(metavar="JOB.toml", help="A job file: input, roles, rules, method, output.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Also print original and protected values (confidential).")
+    ] = False,
+) -> None:
+    """Do everything from the records to the release as a job file says; the same job makes the same release."""
+    from cellward.job import Job
+
+    job = Job.read(source)
+    with _progress(f"reading {job.source.name}"):
+        table = job.table()
+    kept = job.write_table(table)
+    if not as_json:
+        for line in [job.name, *_found(table)[1:], *([f"  {kept}  (confidential)"] if kept else [])]:
+            typer.echo(line)
+    if job.method is None:
+        if as_json:
+            typer.echo(json.dumps({"cells": table.cells, "sensitive": len(table.sensitive)}))
+        return
+    with _progress(f"protecting {table.cells:,} cells"), _ending_on_interrupt():
+        result = job.protect(table)
+    _finish(result, table, job.folder, lambda: job.write(table, result), as_json=as_json, show=show)
+    if job.key is None and not as_json:
+        typer.echo(
+            "note: the job names no key, so one was drawn (see protection.json); name it to make the same bytes again"
+        )
 
 
 @app.command()
@@ -361,7 +555,7 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
     unchanged = int((result.scaled[unsafe] == result.instance.a[unsafe]).sum())
     lines = [
         repr(table),
-        f"{result.status}: {what} {loss.sum_abs:g} ({proven}), largest {loss.max_abs:g}, {loss.changed:,} cells changed",
+        f"{result.status}: {what} {loss.sum_abs:,} ({proven}), largest {loss.max_abs:,}, {loss.changed:,} cells changed",
         f"verified: every equation holds exactly, every value is allowed ({result.seconds:.2f} s, {result.engine})",
         _proven(result),
         _shown(result),
@@ -382,7 +576,7 @@ def _proven(result: "Protection") -> str:
     if result.certified_bound == result.objective:
         return "certified: no smaller sum of changes exists, proven in exact arithmetic"
     claim = "; that it is least is the solver's word" if result.status == "optimal" else ""
-    return f"certified: no sum of changes below {result.certified_bound:g} exists, proven in exact arithmetic{claim}"
+    return f"certified: no sum of changes below {result.certified_bound:,} exists, proven in exact arithmetic{claim}"
 
 
 def _shown(result: "Protection") -> str:

@@ -260,6 +260,40 @@ class Hierarchy:
         return cls(tuple((above, tuple(codes)) for (above, _), codes in children.items()))
 
     @classmethod
+    def from_levels(
+        cls, frame: IntoDataFrame | Sequence[Sequence[str]], levels: Sequence[str] | None = None, total: str = "Total"
+    ) -> Hierarchy:
+        """From a correspondence table: one column a level, the broadest first, one row a path; a frame with the columns ``levels``, or tuples.
+
+        A code that repeats the one above it on its path is that code.
+
+        >>> Hierarchy.from_levels([("A", "A1"), ("A", "A2"), ("B", "B")]).sums
+        (('Total', ('A', 'B')), ('A', ('A1', 'A2')))
+        """
+        if isinstance(frame, Sequence):
+            rows: Iterable[Sequence[Any]] = frame
+        elif not levels:
+            raise InputError("levels: name the columns of the correspondence table, the broadest first")
+        else:
+            rows = _frame_columns(frame, levels, "the correspondence table", "name its columns with levels=")
+        children: dict[str, dict[str, None]] = {}
+        parent_of: dict[str, str] = {}
+        for number, row in enumerate(rows, start=1):
+            above = total
+            for entry in row:
+                code = _text(entry, f"row {number} of the correspondence table")
+                if code == above:
+                    continue
+                if parent_of.setdefault(code, above) != above:
+                    raise InputError(
+                        f"row {number} of the correspondence table puts {_quoted(code)} below {_quoted(above)}, an earlier row below "
+                        f"{_quoted(parent_of[code])}: give each code one place"
+                    )
+                children.setdefault(above, {})[code] = None
+                above = code
+        return cls(tuple((parent, tuple(below)) for parent, below in children.items()))
+
+    @classmethod
     def from_prefixes(
         cls, codes: Iterable[str], lengths: Sequence[int] | None = None, total: str = "Total"
     ) -> Hierarchy:
@@ -409,28 +443,32 @@ def _tuples(rows: Sequence[Any]) -> Iterable[tuple[Any, Any, Any]]:
 
 
 def _frame_rows(frame: Any, child: str, parent: str, grouping: str | None) -> Iterable[tuple[Any, Any, Any]]:
+    names = [name for name in (child, parent, grouping) if name is not None]
+    for row in _frame_columns(
+        frame, names, "the parent–child table", "name its columns with child=, parent= and grouping="
+    ):
+        yield row[0], row[1], row[2] if len(row) == 3 else None
+
+
+def _frame_columns(frame: Any, names: Sequence[str], what: str, remedy: str) -> Iterable[tuple[Any, ...]]:
+    """The rows of some columns of a frame; missing values, whatever the library calls them, are None."""
     import narwhals as nw
 
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
         raise InputError(
-            f"the parent–child table is {_kind(frame)}:"
-            " give a pandas or polars frame (a lazy one collected), or a list of (child, parent) tuples"
+            f"{what} is {_kind(frame)}: give a pandas or polars frame (a lazy one collected), or a list of tuples"
         ) from None
-    if missing := [name for name in (child, parent, grouping) if name is not None and name not in table.columns]:
-        raise InputError(
-            f"the parent–child table has no column {_listed(missing)} but {_listed(table.columns)}:"
-            " name its columns with child=, parent= and grouping="
-        )
+    if missing := [name for name in names if name not in table.columns]:
+        raise InputError(f"{what} has no column {_listed(missing)} but {_listed(table.columns)}: {remedy}")
 
     def column(name: str) -> list[Any]:
-        values = table[name]  # each library has its own missing values (None, nan, NA); here they are all None
+        values = table[name]
         nulls = values.is_null().to_list()
         return [None if null else value for value, null in zip(values.to_list(), nulls, strict=True)]
 
-    groups = [None] * len(table) if grouping is None else column(grouping)
-    return zip(column(child), column(parent), groups, strict=True)
+    return zip(*(column(name) for name in names), strict=True)
 
 
 def _distinct(codes: Iterable[str]) -> tuple[str, ...]:

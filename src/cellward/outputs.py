@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ FILES = {
     CERTIFICATE: "confidential: the proof",
     OF_SUMS: "confidential: the proof for sums of cells",
     DETAILS: "confidential: the result in numbers",
+    "findings.csv": "confidential: why cells are at risk",
     STATEMENT: "public",
     VALUES: "public",
 }
@@ -44,8 +46,10 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
     }
 
 
-def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -> list[Path]:
-    """Write the folder: all files together when it is new, each one whole when it exists, the release last."""
+def write_outputs(
+    protection: Protection, folder: Path, facts: dict[str, Any], more: Mapping[str, bytes] | None = None
+) -> list[Path]:
+    """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files."""
     release = protection.release()
     details = {
         **facts,
@@ -73,6 +77,8 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
             protection.sums.certificate().save(target / OF_SUMS)
         elif not fresh:
             (target / OF_SUMS).unlink(missing_ok=True)  # of an earlier release
+        for name, content in (more or {}).items():
+            write_whole(target / name, content, confidential=True)
         write_whole(target / DETAILS, text.encode(), confidential=True)
         release.save_statement(target / STATEMENT)
         release.save(target / VALUES)
@@ -86,4 +92,5 @@ def write_outputs(protection: Protection, folder: Path, facts: dict[str, Any]) -
     finally:
         if fresh and target.exists():
             shutil.rmtree(target)
-    return [folder / name for name in FILES if (folder / name).exists()]
+    written = {CERTIFICATE, DETAILS, STATEMENT, VALUES, *(more or {}), *([] if protection.sums is None else [OF_SUMS])}
+    return [folder / name for name in FILES if name in written]

@@ -146,8 +146,10 @@ class Protection:
         """The same result with another key; what was shown of it stays."""
         out = replace(self, key=key)
         out.__dict__.update(
-            {name: self.__dict__[name] for name in ("evidence", "protected", "proof", "sums") if name in self.__dict__}
+            {name: self.__dict__[name] for name in ("evidence", "protected", "proof") if name in self.__dict__}
         )
+        if self.__dict__.get("sums") is not None:
+            out.__dict__["sums"] = self.__dict__["sums"].with_key(key)
         return out
 
     @cached_property

@@ -115,6 +115,14 @@ class Policy:
         return "\n".join(out) + "\n"
 
 
+def named_rules(name: str | os.PathLike[str]) -> tuple[Rule, ...]:
+    """The rules of a policy file, or of the policies called ``default`` and ``default for counts``."""
+    built_in = {"default": False, "default for counts": True}
+    if isinstance(name, str) and name in built_in:
+        return Policy.default(counts=built_in[name]).rules
+    return Policy.read(name).rules
+
+
 def _canonical(value: object) -> object:
     return format(value, "f") if isinstance(value, Decimal) else value if isinstance(value, bool | str) else str(value)
 

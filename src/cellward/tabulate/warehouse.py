@@ -62,7 +62,8 @@ class Warehouse:
             return expression.to_pyarrow()
         except IbisError as error:
             raise InputError(
-                f"{self.source.name}: its ibis backend cannot add the records up ({str(error).splitlines()[0]}); fetch them with .to_pyarrow() and give these"
+                f"{self.source.name}: its ibis backend cannot add the records up ({str(error).splitlines()[0]}); fetch them with "
+                ".to_pyarrow() and give these"
             ) from None
 
     def one(self, **aggregates: Any) -> dict[str, Any]:

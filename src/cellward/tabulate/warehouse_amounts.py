@@ -1,9 +1,9 @@
 """Warehouse amounts: a column of an ibis table as exact scaled integers, by expressions that mean the same on every backend.
 
-Backends differ in how they round halves, divide integers, and take remainders, so none of these is used as it comes. |x| rounded to d places is
-n = k + [|x| ≥ h], where k = ⌊|x|·10^d⌋ and h = (2k + 1)/(2·10^d) is half-way to the next. In decimals this is exact. In doubles the product may be off by
-its last bit, which at worst moves k to a neighbour whose h leads to the same n; h divides two exact doubles, so that it is the double next to the half
-itself. x has d places exactly when it is the double next to n/10^d (see :mod:`cellward.exact`).
+Backends differ in how they round halves, divide integers and take remainders, so none of these is used as it comes. |x| rounded to d places is
+n = k + [|x| ≥ h], where k = ⌊|x|·10^d⌋ and h = (2k + 1)/(2·10^d) is half-way to the next. In decimals this is exact. In doubles the product may be
+off by its last bit, which at worst moves k to a neighbour whose h leads to the same n; and h divides two exact doubles, so it is the double next to
+the half itself. x has d places exactly when it is the double next to n/10^d (see :mod:`cellward.exact`).
 """
 
 from __future__ import annotations
@@ -71,12 +71,10 @@ def amounts(warehouse: Warehouse, name: str, *, decimals: int | None, mark: str,
 def quotient(number: Any, divisor: int) -> Any:
     """A whole number from 0 to 2^62 by another, rounded with halves up.
 
-    ``//`` may go through doubles, so that its first result is a little off for large numbers; what it leaves over is small, and divided exactly.
+    ``//`` may go through doubles, so that a first result is a little off for large numbers; what it leaves over is small, and divided exactly.
     """
     first = number // divisor
-    rest = number - first * divisor
-    second = rest // divisor
-    return first + second + ((rest - second * divisor) * 2 >= divisor).cast("int64")
+    return first + ((number - first * divisor) * 2 + divisor) // (2 * divisor)
 
 
 def _signed(x: Any, size: Any) -> Any:
@@ -130,8 +128,8 @@ def _floats(warehouse: Warehouse, name: str, x: Any, decimals: int | None, most:
         fewer = max((d for d in range(deepest) if most * 10.0 ** (d + 1) < limit / 1024), default=None)
         rounded = "" if fewer is None else f"round them with decimals={fewer} (--decimals {fewer}), or "
         raise InputError(
-            f"{warehouse.source.name}: the numbers of column {name} have too many digits to be read exactly from {kind}; {rounded}cast the column to a "
-            "decimal or whole number"
+            f"{warehouse.source.name}: the numbers of column {name} have too many digits to be read exactly from {kind}; {rounded}cast the "
+            "column to a decimal or whole number"
         )
     return places, _signed(x, nearest(places))
 
@@ -156,7 +154,7 @@ def _parsed(warehouse: Warehouse, name: str, column: Any, mark: str) -> Any:
         raise InputError(f"{source.name}, column {name}: {shown!r} is not a number; {remedy}")
     if (most := found["most"] or 0) > _MOST_DIGITS:
         raise InputError(
-            f"{source.name}: the column {name} is text with numbers of up to {most} digits, and at most {_MOST_DIGITS} are read from text; cast it to a "
-            "decimal"
+            f"{source.name}: the column {name} is text with numbers of up to {most} digits, and at most {_MOST_DIGITS} are read from text; "
+            "cast it to a decimal"
         )
     return number.cast("float64")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import ibis
@@ -22,22 +23,26 @@ def read_leaves(warehouse: Warehouse, roles: Roles) -> Leaves:
     """Add the records up by bottom codes, exactly."""
     numbers = _numbers(warehouse, roles)
     requests = _requests(warehouse, roles)
-    members = _by_leaf_and_unit(_base(warehouse, roles, numbers, requests), roles, requests)
+    base = _base(warehouse, roles, numbers, requests)
+    _refuse_overflow(warehouse, roles, numbers, base)
+    members = _by_leaf_and_unit(base, roles, requests)
     leaves, largest, spread = (warehouse.fetch(question) for question in _questions(members, roles, requests))
     if not len(leaves):
         raise InputError(f"{warehouse.source.name}: no record is left; check what blank= and missing= drop")
     answers = Answers.of(leaves, largest, spread, _dims(roles), roles.largest)
     if answers is None:
         raise InputError(
-            f"{warehouse.source.name}: two readings of it do not agree; give one that does not change meanwhile, with codes that differ in more than case"
+            f"{warehouse.source.name}: two readings of it do not agree; give one that does not change meanwhile, with codes that differ in more "
+            "than case"
         )
-    states = answers.states(roles.largest, len(requests), weighted=numbers.weighted)
+    weighted = roles.weight is not None
+    states = answers.states(roles.largest, len(requests), weighted=weighted)
     spread_units = answers.members(len(requests))
     most = max(int(states.top.max(initial=0)), int(np.abs(spread_units.amount).max(initial=0)))
     if most > LARGEST:
         raise too_large(warehouse.source, str(roles.measure), most, numbers.decimals)
     return Leaves(
-        answers.codes, answers.leaf, states, spread_units, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped,
+        answers.codes, answers.leaf, states, spread_units, numbers.decimals, requests, numbers.negative, weighted, numbers.dropped,
         answers.called,
     )  # fmt: skip
 
@@ -47,7 +52,8 @@ def code_text(warehouse: Warehouse, roles: Roles, dim: str) -> Any:
     column = warehouse.rows[dim]
     if column.type().is_floating():
         raise InputError(
-            f"{warehouse.source.name}: the dimension {dim} holds decimal numbers; make the column text or whole numbers, so that codes stay as written"
+            f"{warehouse.source.name}: the dimension {dim} holds decimal numbers; make the column text or whole numbers, so that codes stay as "
+            "written"
         )
     text = column.cast("string").nullif("")
     width = (roles.pad or {}).get(dim)
@@ -56,13 +62,19 @@ def code_text(warehouse: Warehouse, roles: Roles, dim: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """A record's contribution (unweighted and weighted) in one common unit; records where ``keep`` (if any) fails are left out."""
+    """Amount and weight of each record, whole numbers; records where ``keep`` (if any) fails are left out.
 
-    x: Any
-    wx: Any
+    A contribution is ``amount``·``finer``, and weighted it is ``amount``·``weight``/``coarser``, both in one common unit.
+    """
+
+    amount: Any
+    weight: Any
+    finer: int
+    coarser: int
     decimals: int
+    most: int
+    """A bound on the sum of all sizes, weighted or not."""
     negative: bool
-    weighted: bool
     dropped: int
     keep: Any
 
@@ -80,34 +92,26 @@ def _numbers(warehouse: Warehouse, roles: Roles) -> _Numbers:
             f"{source.name}, column {roles.measure}: a negative contribution ({measure.negatives:,} records have one); correct it, or have "
             "the rules look at sizes with negative='absolute' (--negative absolute)"
         )
-    x = measure.column.fill_null(0) if measure.blanks and roles.blank == "zero" else measure.column
+    amount = measure.column.fill_null(0) if measure.blanks and roles.blank == "zero" else measure.column
     keep = measure.column.notnull() if measure.blanks and roles.blank == "drop" else None
-    wx, decimals, finer, heaviest = x, measure.places, 1, 1
-    if roles.weight is not None:
-        weight = amounts(warehouse, roles.weight, decimals=None, mark=roles.decimal, role="weight")
-        for wrong, text in ((weight.blanks, "no weight"), (weight.negatives, "a negative weight")):
-            if wrong:
-                raise InputError(
-                    f"{source.name}, column {roles.weight}: {text} ({wrong:,} records); weights are numbers of at least 0"
-                )
-        heaviest = weight.largest
-        if roles.decimals is None:
-            finer = 10**weight.places
-            decimals += weight.places
-            x, wx = x * finer, x * weight.column
-        else:  # the weighted contribution of each record is rounded, halves away from zero
-            size = quotient(x.abs() * weight.column, 10**weight.places)
-            wx = (x < 0).ifelse(-size, size)
-        if measure.largest * finer > LARGEST or measure.largest * heaviest > 2**62:
-            raise too_large(source, str(roles.measure), measure.largest * max(finer, heaviest), decimals)
-    if measure.largest * max(finer, heaviest) * measure.records >= 2**62:
-        sums = warehouse.one(x=x.cast("float64").abs().sum(), wx=wx.cast("float64").abs().sum())
-        if (
-            total := max(sums["x"] or 0, sums["wx"] or 0)
-        ) >= 2**62:  # below this no backend's sum of int64 can overflow
-            raise too_large(source, str(roles.measure), int(total), decimals)
-    dropped = 0 if keep is None else measure.blanks
-    return _Numbers(x, wx, decimals, measure.negatives > 0, roles.weight is not None, dropped, keep)
+    dropped, negative = (0 if keep is None else measure.blanks), measure.negatives > 0
+    if roles.weight is None:
+        most = measure.largest * measure.records
+        return _Numbers(amount, None, 1, 1, measure.places, most, negative, dropped, keep)
+    weight = amounts(warehouse, roles.weight, decimals=None, mark=roles.decimal, role="weight")
+    for wrong, text in ((weight.blanks, "no weight"), (weight.negatives, "a negative weight")):
+        if wrong:
+            raise InputError(
+                f"{source.name}, column {roles.weight}: {text} ({wrong:,} records); weights are numbers of at least 0"
+            )
+    exactly = roles.decimals is None  # else the weighted contribution of each record is rounded, halves away from zero
+    finer, coarser = (10**weight.places, 1) if exactly else (1, 10**weight.places)
+    decimals = measure.places + (weight.places if exactly else 0)
+    factor = max(finer, weight.largest)
+    if measure.largest * finer > LARGEST or measure.largest * weight.largest > 2**62:
+        raise too_large(source, str(roles.measure), measure.largest * factor, decimals)
+    most = measure.largest * factor * measure.records
+    return _Numbers(amount, weight.column, finer, coarser, decimals, most, negative, dropped, keep)
 
 
 def _measure(warehouse: Warehouse, roles: Roles) -> WarehouseAmounts:
@@ -141,17 +145,36 @@ def _base(warehouse: Warehouse, roles: Roles, numbers: _Numbers, requests: tuple
     """The records as codes, contributions, unit (null for a record by itself) and, for each request code, 1 or 0."""
     rows = warehouse.rows
     columns = {f"d{k}": code_text(warehouse, roles, dim) for k, dim in enumerate(roles.formula.dims)}
-    columns |= {"x": numbers.x, "wx": numbers.wx}
     named = [
         ibis.literal(mark) + rows[name].cast("string").nullif("")
         for mark, name in (("h", roles.holding), ("c", roles.contributor))
         if name is not None
     ]
-    columns["unit"] = ibis.coalesce(*named) if named else ibis.null("string")
+    columns["unit"] = reduce(lambda first, then: first.fill_null(then), named) if named else ibis.null("string")
     if requests:
         text = _request_text(warehouse, roles)
         columns |= {f"q{j}": (text == code).fill_null(False).cast("int64") for j, code in enumerate(requests)}
-    return (rows if numbers.keep is None else rows.filter(numbers.keep)).select(**columns)
+    columns["x"] = numbers.amount
+    if numbers.weight is not None:
+        columns["w"] = numbers.weight
+    kept = rows if numbers.keep is None else rows.filter(numbers.keep)
+    base = kept.select(**columns).view()  # a subquery: repeated, these expressions would be too deep for some parsers
+    wx = base.x
+    if numbers.weight is not None:
+        product = base.x.abs() * base.w
+        size = product if numbers.coarser == 1 else quotient(product, numbers.coarser)
+        wx = (base.x < 0).ifelse(-size, size)
+    return base.select(*(name for name in columns if name not in ("x", "w")), x=base.x * numbers.finer, wx=wx).view()
+
+
+def _refuse_overflow(warehouse: Warehouse, roles: Roles, numbers: _Numbers, base: Any) -> None:
+    """Where the sum of all sizes is below 2^62, no sum of int64 can overflow, on whatever backend."""
+    if numbers.most < 2**62:
+        return
+    sums = base.aggregate(**{name: base[name].cast("float64").abs().sum() for name in ("x", "wx")})
+    total = max(sum_ or 0 for sum_ in warehouse.fetch(sums).to_pylist()[0].values())
+    if total >= 2**62:
+        raise too_large(warehouse.source, str(roles.measure), int(total), numbers.decimals)
 
 
 def _by_leaf_and_unit(base: Any, roles: Roles, requests: tuple[str, ...]) -> Any:

@@ -1,0 +1,359 @@
+"""Job: everything from the records to the release in one TOML file, so that a release can be made again byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cellward.errors import InputError
+from cellward.formats.attackers import read_attackers
+from cellward.formats.csv_file import read_rows
+from cellward.formats.hrc import read_hrc
+from cellward.formats.registry import read as read_table
+from cellward.formats.registry import write as write_table
+from cellward.formats.text import decode_file, naming
+from cellward.hierarchy import Hierarchy
+from cellward.outputs import summary, write_outputs
+from cellward.protect.method import Method
+from cellward.protect.rounding import ControlledRounding
+from cellward.protection import Protection
+from cellward.report.findings import findings_csv
+from cellward.risk.attacker import Attacker, Cell
+from cellward.risk.manual import Manual
+from cellward.risk.policy import named_rules
+from cellward.risk.rule import Rule
+from cellward.risk.written import read_rule
+from cellward.table.frame import LongSpec
+from cellward.table.table import Table
+from cellward.tabulate.roles import Roles
+
+_MOST_BYTES = 1 << 22
+_TEXT, _WHOLE, _FLAG, _NUMBER = (str,), (int,), (bool,), (int, Decimal)
+_LIST, _TABLE = (list,), (dict,)
+_ANY = (str, int, Decimal, list, dict)
+
+_LONG = {field.name for field in fields(LongSpec)} - {"hierarchies"}
+_MICRO = {field.name for field in fields(Roles)} - {"hierarchies", "decimal"}
+_INPUT = {"file": _TEXT, "kind": _TEXT, "query": _TEXT, "separator": _TEXT, "decimal": _TEXT, "names": _LIST}
+_RULES = {"policy": _TEXT, "rules": _LIST, "waivers": (str, list), "frozen": _LIST, "levels": _LIST}
+_MANUAL = {"cells": _LIST, "reason": _TEXT, "status": _TEXT, "percent": _NUMBER, "units": _NUMBER}
+_ATTACKERS = {"respondents": _WHOLE, "coalitions": _FLAG, "whole": _FLAG, "file": _TEXT}
+_METHOD = {
+    "name": _TEXT,
+    "base": _ANY,
+    "knowledge": _TEXT,
+    "ignore_levels": _FLAG,
+    "weights": _TEXT,
+    "time_limit": _NUMBER,
+}
+_OUTPUT = {"folder": _TEXT, "table": _TEXT, "key": _TEXT, "key_file": _TEXT, "seed": _WHOLE, "threads": _WHOLE}
+_SECTIONS = ("job", "input", "roles", "hierarchies", "risk", "manual", "attackers", "method", "output")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job file: what it says, and where it stands; files it names are looked for beside it."""
+
+    path: Path
+    said: Mapping[str, Any]
+    digest: str
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> Job:
+        """Read a job file; whatever it says that is not known is refused, before anything is done."""
+        text = decode_file(path, most_bytes=_MOST_BYTES)
+        with naming(Path(path)):
+            try:
+                said = tomllib.loads(text, parse_float=Decimal)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"not TOML ({error}); correct it there") from None
+            job = Job(Path(path), said, hashlib.sha256(text.encode()).hexdigest())
+            job._check()
+        return job
+
+    def _check(self) -> None:
+        if unknown := [name for name in self.said if name not in _SECTIONS]:
+            raise InputError(f"[{unknown[0]}] is not known; use {', '.join(f'[{name}]' for name in _SECTIONS)}")
+        for name in ("input", "roles", "output"):
+            if not isinstance(self.said.get(name), dict):
+                raise InputError(f"there is no [{name}]; a job needs [input], [roles] and [output]")
+        roles = _LONG if self.kind == "table" else _MICRO
+        self._known("job", {"name": _TEXT})
+        self._known("input", _INPUT)
+        self._known("roles", dict.fromkeys(roles, (*_ANY, bool)))
+        self._known("risk", _RULES)
+        self._known("attackers", _ATTACKERS)
+        self._known("method", _METHOD)
+        self._known("output", _OUTPUT)
+        manual = self.said.get("manual", [])
+        if not isinstance(manual, list):
+            raise InputError("[manual]: write [[manual]], once for each decision")
+        for k, decision in enumerate(manual, start=1):
+            _refuse_unknown(decision, _MANUAL, f"[[manual]] {k}")
+        ends = (
+            ("folder", "for the release")
+            if "method" in self.said
+            else ("table", "for the table, as there is no [method]")
+        )
+        for section, key, what in (("input", "file", "of records or cells"), ("output", *ends)):
+            if key not in self.said[section]:
+                raise InputError(f"[{section}]: there is no {key} {what}; name it")
+        if "dims" not in self.said["roles"]:
+            raise InputError("[roles]: there is no dims; name the dimension columns")
+        if "method" in self.said and self.said["method"].get("name", "round") != "round":
+            raise InputError(f"[method] name={self.said['method']['name']!r} is not known; use round")
+        if "key" in self.said["output"] and "key_file" in self.said["output"]:
+            raise InputError("[output]: give key or key_file, not both")
+
+    def _known(self, name: str, keys: Mapping[str, tuple[type, ...]]) -> None:
+        section = self.said.get(name, {})
+        if not isinstance(section, dict):
+            raise InputError(f"{name}: write it as a section, [{name}]")
+        _refuse_unknown(section, keys, f"[{name}]")
+
+    # ---- what the job says -----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """What the job is called."""
+        return str(self.said.get("job", {}).get("name", self.path.stem))
+
+    @property
+    def kind(self) -> str:
+        """``microdata`` or ``table``: what the input holds."""
+        kind = self.said["input"].get("kind", "microdata")
+        if kind not in ("microdata", "table"):
+            raise InputError(f"[input] kind={kind!r} is not known; use 'microdata' (records) or 'table' (cells)")
+        return str(kind)
+
+    @property
+    def source(self) -> Path:
+        """The file of records or cells."""
+        return self._beside(self.said["input"]["file"])
+
+    @property
+    def folder(self) -> Path:
+        """Where the release goes."""
+        return self._beside(self.said["output"]["folder"])
+
+    def _beside(self, file: str) -> Path:
+        return self.path.parent / file
+
+    @cached_property
+    def hierarchies(self) -> dict[str, list[Hierarchy]]:
+        """The hierarchies of the dimensions, each from a ``.hrc`` file, a parent–child table or a correspondence table."""
+        section = self.said.get("hierarchies", {})
+        if not isinstance(section, dict):
+            raise InputError("hierarchies: write it as a section, [hierarchies]")
+        return {
+            dim: [self._hierarchy(dim, one) for one in (given if isinstance(given, list) else [given])]
+            for dim, given in section.items()
+        }
+
+    def _hierarchy(self, dim: str, given: Any) -> Hierarchy:
+        total = self.said["roles"].get("total", "Total")
+        total = total if isinstance(total, str) else str(total.get(dim, "Total"))
+        if isinstance(given, str):
+            return read_hrc(self._beside(given), total=total)
+        where = f"[hierarchies] {dim}"
+        if not isinstance(given, dict):
+            raise InputError(
+                f"{where}: give a .hrc file, or {{file = …, levels = […]}}, or {{file = …, child = …, parent = …}}"
+            )
+        _refuse_unknown(given, ("file", "levels", "child", "parent", "lead"), where)
+        file = self._beside(given["file"]) if "file" in given else self.source
+        if "lead" in given:
+            return read_hrc(file, total=total, lead=str(given["lead"]))
+        wanted = given.get("levels") or [given.get("parent"), given.get("child")]
+        if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
+            raise InputError(f"{where}: name the columns of {file.name} with levels = […], or with child and parent")
+        header, rows, _ = read_rows(file)
+        if lost := [name for name in wanted if name not in header]:
+            raise InputError(f"{where}: {file} has no column {lost[0]!r}; it has {', '.join(header[:12])}")
+        at = [header.index(name) for name in wanted]
+        paths = list(dict.fromkeys(tuple(row[k] for k in at) for row in rows))
+        if "levels" in given:
+            return Hierarchy.from_levels(paths, total=total)
+        return Hierarchy.from_parents([(child, parent or None) for parent, child in paths])
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of the policy, those written beside it, and the decisions by hand."""
+        section = self.said.get("risk", {})
+        found: list[Rule] = []
+        if "policy" in section:
+            built_in = section["policy"].startswith("default")
+            found += named_rules(section["policy"] if built_in else self._beside(section["policy"]))
+        found += [read_rule(text) for text in _texts(section.get("rules", []), "[risk] rules")]
+        for decision in self.said.get("manual", []):
+            options = {key: value for key, value in decision.items() if key not in ("cells", "reason")}
+            cells: dict[Cell, str] = {_cell(cell): decision.get("reason", "") for cell in decision.get("cells", [])}
+            found.append(Manual(cells, **options))
+        return tuple(found)
+
+    @property
+    def key(self) -> bytes | None:
+        """The secret of the release; None: drawn anew each time."""
+        section = self.said["output"]
+        text = section.get("key")
+        if "key_file" in section:
+            text = decode_file(self._beside(section["key_file"]), most_bytes=1 << 12).strip()
+        if text is None:
+            return None
+        try:
+            key = bytes.fromhex(text)
+        except ValueError:
+            key = b""
+        if len(key) != 32:
+            raise InputError(
+                "[output]: the key is not 64 hexadecimal digits; make one with python -c 'import secrets; print(secrets.token_hex())'"
+            )
+        return key
+
+    @property
+    def method(self) -> Method | None:
+        """The protection method; None: the job ends with the table."""
+        section = self.said.get("method")
+        if section is None:
+            return None
+        if "base" not in section:
+            raise InputError("[method]: there is no base; give the rounding base")
+        return ControlledRounding(
+            section["base"],
+            knowledge=section.get("knowledge", "strict"),
+            ignore_levels=section.get("ignore_levels", False),
+        )
+
+    # ---- doing it --------------------------------------------------------------------------------------------------------------------------
+
+    def table(self) -> Table:
+        """Read the input, add it up, and find the cells at risk."""
+        with naming(self.path):
+            self.key, self.method, self.rules  # noqa: B018 (mistakes are told before the work begins)
+            given = {"hierarchies": self.hierarchies, **self.said["roles"]}
+            reading = {key: value for key, value in self.said["input"].items() if key not in ("file", "kind")}
+        if self.kind == "table":
+            if self.rules:
+                raise InputError(
+                    f"{self.path}: [risk] needs to know who stands behind the cells; give records, or statuses and levels as columns"
+                )
+            return read_table(self.source, **reading, **given)
+        table = Table.from_microdata(self.source, **reading, threads=self.said["output"].get("threads"), **given)
+        if not self.rules:
+            return table
+        with naming(self.path):
+            return table.find(*self.rules, waivers=self._waivers(), **self._exceptions())
+
+    def _waivers(self) -> list[str]:
+        given = self.said.get("risk", {}).get("waivers", [])
+        if isinstance(given, str):
+            lines = decode_file(self._beside(given), most_bytes=1 << 28).splitlines()
+            return [line for line in lines if line.strip()]
+        return _texts(given, "[risk] waivers")
+
+    def _exceptions(self) -> dict[str, Any]:
+        section = self.said.get("risk", {})
+        levels = {}
+        for entry in section.get("levels", []):
+            if not isinstance(entry, dict) or "cell" not in entry:
+                raise InputError("[risk] levels: write each as {cell = [codes], lpl = …, upl = …, spl = …}")
+            _refuse_unknown(entry, ("cell", "lpl", "upl", "spl"), "[risk] levels")
+            levels[_cell(entry["cell"])] = tuple(entry.get(side, 0) for side in ("lpl", "upl", "spl"))
+        return {"frozen": [_cell(cell) for cell in section.get("frozen", [])], "levels": levels or None}
+
+    def attackers(self, table: Table) -> list[Attacker]:
+        """The external attacker, those of a file, and those that stand behind the cells."""
+        section = self.said.get("attackers", {})
+        whole = section.get("whole", False)
+        with naming(self.path):
+            if self.rules and table.findings is not None and len(table.findings.unsafe):
+                found = Attacker.from_data(
+                    table,
+                    respondents=section.get(
+                        "respondents", min(2, table.contributions.kept if table.contributions else 0)
+                    ),
+                    coalitions=section.get("coalitions", False),
+                    whole=whole,
+                )
+            else:
+                found = [Attacker.external(whole=whole)]
+            if "file" in section:
+                found += read_attackers(self._beside(section["file"]), table, whole=whole)[1:]
+        return found
+
+    def protect(self, table: Table) -> Protection:
+        """Protect the table as the job says."""
+        method, section, output = self.method, self.said.get("method", {}), self.said["output"]
+        if method is None:
+            raise InputError(f"{self.path}: there is no [method]; say how to protect the table")
+        limit = section.get("time_limit")
+        return method.protect(
+            table,
+            weights=section.get("weights"),
+            attackers=self.attackers(table),
+            time_limit_s=None if limit is None else float(limit),
+            seed=output.get("seed", 0),
+            threads=output.get("threads"),
+            key=self.key,
+        )
+
+    def write_table(self, table: Table) -> Path | None:
+        """Write the confidential table, where the job wants it."""
+        file = self.said["output"].get("table")
+        return None if file is None else write_table(table, self._beside(file))
+
+    def write(self, table: Table, protection: Protection) -> list[Path]:
+        """Write the folder: the release and its proof, and why cells were at risk."""
+        with self.source.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        job = {"name": self.name, "file": self.path.name, "sha256": self.digest, "input_sha256": digest}
+        more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
+        return write_outputs(protection, self.folder, {**summary(protection, verified=True), "job": job}, more)
+
+
+def _refuse_unknown(section: Any, known: Iterable[str] | Mapping[str, tuple[type, ...]], where: str) -> None:
+    if not isinstance(section, dict):
+        raise InputError(f"{where}: write it as a table of names and values")
+    names = list(known)
+    if unknown := [key for key in section if key not in names]:
+        raise InputError(f"{where}: {unknown[0]!r} is not known here; use {', '.join(sorted(names))}")
+    for key, value in section.items():
+        kinds = known[key] if isinstance(known, Mapping) else _ANY
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise InputError(
+                f"{where}: {key} = {value!r} is {_called(type(value))}; give {' or '.join(_called(kind) for kind in kinds)}"
+            )
+
+
+def _called(kind: type) -> str:
+    return {
+        str: "text",
+        int: "a whole number",
+        bool: "true or false",
+        Decimal: "a number",
+        list: "a list",
+        dict: "a table",
+    }.get(kind, kind.__name__)
+
+
+def _texts(given: Any, where: str) -> list[str]:
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        raise InputError(f"{where}: give a list of texts")
+    return given
+
+
+def _cell(given: Any) -> int | tuple[str, ...]:
+    """A cell by its codes, or by its number."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    codes: Sequence[Any] = given if isinstance(given, list) else [given]
+    if not codes or not all(isinstance(code, str) for code in codes):
+        raise InputError(f"{given!r} is no cell; give its codes as a list of texts, or its number")
+    return tuple(codes)
