@@ -48,6 +48,11 @@ READING: dict[str, tuple[Any, Any]] = {
     "lower": (str, typer.Option("0", help="Lower bound of every cell: a number, a column of bounds, or 'none'.")),
     "upper": (str, typer.Option("none", help="Upper bound of every cell: a number, a column of bounds, or 'none'.")),
     "separator": (str | None, typer.Option(None, help="CSV separator; found from the header unless given.")),
+    "decimal": (str, typer.Option(".", help="Decimal mark in text files: . or ,")),
+    "names": (
+        str | None,
+        typer.Option(None, help="Column names, separated by commas, of a text file without a header."),
+    ),
 }
 """The options that say how to read a table, for every command that reads one."""
 
@@ -172,6 +177,10 @@ def _read(path: Path, reading: dict[str, Any]) -> "Table":
         return read(path, decimals=reading["decimals"])
     trees = _trees(reading["hierarchy"], reading["total"])
     options = {name: entry for name, entry in reading.items() if name != "hierarchy" and entry is not None}
+    if reading["names"] is not None:
+        options["names"] = [name.strip() for name in reading["names"].split(",")]
+    if reading["decimal"] == ".":
+        options.pop("decimal")
     options["dims"] = [name.strip() for name in (reading["dims"] or "").split(",") if name.strip()]
     for side in ("lower", "upper"):
         options[side] = None if reading[side].lower() == "none" else reading[side]
@@ -367,6 +376,26 @@ def run(
         typer.echo(
             "note: the job names no key, so one was drawn (see protection.json); name it to make the same bytes again"
         )
+
+
+@app.command()
+def policy(
+    source: Annotated[Path, typer.Argument(metavar="POLICY.toml", help="A policy file with rules.")],
+    lock: Annotated[
+        bool,
+        typer.Option("--lock", help="Lock the file: from now on it is refused when its name or rules were changed."),
+    ] = False,
+) -> None:
+    """Read out the rules of a policy file, and lock it."""
+    from cellward.risk.policy import Policy
+
+    read = Policy.read(source)
+    if lock:
+        read = read.lock()
+        read.write(source)
+    typer.echo(f"{read.name}: {f'locked, {read.locked}' if read.locked else 'not locked'}")
+    for rule in read.rules:
+        typer.echo(f"  {rule.short}: {rule.sentence}")
 
 
 @app.command()

@@ -144,7 +144,7 @@ class Job:
         return self._beside(self.said["output"]["folder"])
 
     def _beside(self, file: str) -> Path:
-        return self.path.parent / file
+        return Path(os.path.normpath(self.path.parent / file))
 
     @cached_property
     def hierarchies(self) -> dict[str, list[Hierarchy]]:

@@ -68,7 +68,7 @@ class Policy:
         if self.locked is not None and self.locked != self.digest:
             raise InputError(
                 f"policy {self.name}: it was changed after it was locked (locked as {self.locked!r}, its name and rules now give {self.digest}); "
-                "restore it, or lock it anew"
+                "restore it, or take out its line locked and lock it anew"
             )
 
     @staticmethod

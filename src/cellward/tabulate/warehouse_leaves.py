@@ -187,7 +187,7 @@ def _by_leaf_and_unit(base: Any, roles: Roles, requests: tuple[str, ...]) -> Any
     sums = {"n": known.count(), "x": known.x.sum(), "wx": known.wx.sum()} | {q: known[q].max() for q in asks}
     known = known.group_by([*_dims(roles), "unit"]).aggregate(**sums)
     known = known.mutate(
-        places=known.count().over(group_by="unit"), **{q: known[q].max().over(group_by="unit") for q in asks}
+        places=known.n.count().over(group_by="unit"), **{q: known[q].max().over(group_by="unit") for q in asks}
     )
     alone = base.filter(base.unit.isnull()).mutate(n=one, places=one)
     order = [*_dims(roles), "unit", "n", "x", "wx", *asks, "places"]
