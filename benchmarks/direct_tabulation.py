@@ -101,6 +101,7 @@ class DirectTable:
     """(total, its parts), for every sum of every dimension of which a total and a part are there."""
     decimals: int
     negative: bool
+    """Whether a value that was read is negative."""
     asked: Mapping[str, set[Unit]]
 
     @property
@@ -122,18 +123,19 @@ class DirectTable:
 def tabulate(records: Records) -> DirectTable:
     """Every combination of codes, of every table, with at least one record below it (or with none, where empty cells are wanted)."""
     worth, decimals, negative = _worth(records)
-    leaf = {dim: _leaf_codes(records, dim) for dim in records.dims}
+    valued = [r for r in range(records.count) if worth[r] is not None]
+    leaf = {dim: _leaf_codes(records, dim, valued) for dim in records.dims}
     unit = [_unit(records, r) for r in range(records.count)]
     asked: dict[str, set[Unit]] = {code: set() for code in records.request_codes if records.request is not None}
     for r in range(records.count):
         if code := _request(records, r):
             asked[code].add(unit[r])  # in any record, it asks everywhere
-    kept = [r for r in range(records.count) if worth[r] is not None and all(leaf[dim][r] is not None for dim in leaf)]
+    kept = [r for r in valued if all(leaf[dim][r] is not None for dim in records.dims)]
     if not kept:
         raise RefusedError("no record is left")
     sums, above, total = {}, {}, {}
     for dim in records.dims:
-        sums[dim] = _sums(records, dim, {leaf[dim][r] for r in range(records.count)} - {None})
+        sums[dim] = _sums(records, dim, set(leaf[dim].values()) - {None})
         above[dim] = _above(sums[dim])
         total[dim] = _total(records, dim, sums[dim])
     within: dict[Codes, list[int]] = {}
@@ -231,20 +233,20 @@ def _request(records: Records, r: int) -> str | None:
     return text
 
 
-def _leaf_codes(records: Records, dim: str) -> list[str | None]:
-    """The bottom code of each record; None where the record is dropped."""
+def _leaf_codes(records: Records, dim: str, rows: Sequence[int]) -> dict[int, str | None]:
+    """The bottom code of these records; None where the record is dropped."""
     policy = records.missing.get(dim, "refuse")
-    out: list[str | None] = []
-    for r in range(records.count):
+    out: dict[int, str | None] = {}
+    for r in rows:
         text = records.entry(dim, r)
         if text is not None and dim in records.pad:
             text = text.rjust(records.pad[dim])
         if text is not None and text not in records.missing_codes.get(dim, ()):
-            out.append(text)
+            out[r] = text
         elif policy == "refuse":
             raise RefusedError(f"a record without {dim}")
         else:
-            out.append((text or MISSING) if policy == "keep" else None)
+            out[r] = (text or MISSING) if policy == "keep" else None
     return out
 
 
@@ -353,6 +355,8 @@ def judge(table: DirectTable, rule: Rule, waivers: Sequence[str] = ()) -> Verdic
                 unsafe = False
             asked = _user_levels(table, options, cell) if unsafe else None
         if asked is not None:
+            if max(asked) > EXACT:
+                raise RefusedError(f"{codes}: the level is beyond 2^53")
             value = int(cell.value * 10**table.decimals)
             below = asked[0] if table.lower is None else min(asked[0], value - table.lower)
             out[codes] = (below, *asked)

@@ -177,6 +177,20 @@ def test_weighted_contributions_beyond_doubles_are_rounded_exactly(backend):
     assert_same(built(records, backend, **roles), Table.from_microdata(pa.table(records), **roles))
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_whole_names_kept_as_doubles_are_written_without_decimals(backend):
+    records = {
+        "region": ["a", "a", "b", "b"],
+        "x": [1, 2, 3, 4],
+        "firm": pa.array([17.0, 3e20, float("nan"), None], pa.float64()),
+        "asks": pa.array([1.0, 0.0, None, float("nan")], pa.float64()),
+    }
+    roles = {"dims": ["region"], "measure": "x", "contributor": "firm", "request": "asks"}
+    table = built(records, backend, **roles)
+    assert_same(table, Table.from_microdata(pa.table(records), **roles), named=False)
+    assert "17" in table.contributions.names
+
+
 def test_decimal_commas_and_their_refusals():
     records = {"region": ["a", "b"], "x": ["1,5", "2"]}
     assert built(records, dims=["region"], measure="x", decimal=",").values.tolist() == [3.5, 1.5, 2.0]

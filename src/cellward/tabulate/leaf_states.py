@@ -176,27 +176,37 @@ def _base(source: Source, roles: Roles, numbers: _Numbers) -> str:
     unit = "rn"
     if roles.contributor is not None or roles.holding is not None:
         named = [
-            f"'{mark}' || nullif(CAST({source.column(name)} AS VARCHAR), '')"
+            f"'{mark}' || nullif({_named(source, name)}, '')"
             for mark, name in (("h", roles.holding), ("c", roles.contributor))
             if name is not None
         ]
         unit = f"coalesce({', '.join(named)}, 'r' || rn)"
-    request = (
-        "NULL"
-        if roles.request is None
-        else f"nullif(nullif(trim(CAST({source.column(roles.request)} AS VARCHAR)), ''), '0')"
-    )
+    request = "NULL" if roles.request is None else _request(source, roles.request)
     return (
         f"(SELECT {', '.join(columns)}, {numbers.x} AS x, {numbers.wx} AS wx, {unit} AS unit, {request} AS request "
         f"FROM {source.relation} {numbers.condition})"
     )
 
 
+def _named(source: Source, name: str) -> str:
+    """A column of names as text; whole numbers that a library keeps as doubles, because some are missing, are written without decimals."""
+    column = source.column(name)
+    if source.type_of(name) not in ("DOUBLE", "FLOAT"):
+        return f"CAST({column} AS VARCHAR)"
+    whole = f"abs({column}) < 1e15 AND {column} = trunc({column})"
+    return f"CASE WHEN isnan({column}) THEN NULL WHEN {whole} THEN CAST(CAST({column} AS BIGINT) AS VARCHAR) ELSE CAST({column} AS VARCHAR) END"
+
+
+def _request(source: Source, name: str) -> str:
+    """A column of request codes as text, NULL where nothing is asked."""
+    return f"nullif(nullif(trim({_named(source, name)}), ''), '0')"
+
+
 def _requests(source: Source, roles: Roles) -> tuple[str, ...]:
     """The request codes declared, in order; a code in the data that is not among them is refused, since nobody would be protected by it."""
     if roles.request is None:
         return ()
-    text = f"nullif(nullif(trim(CAST({source.column(roles.request)} AS VARCHAR)), ''), '0')"
+    text = _request(source, roles.request)
     known = ", ".join(_text(code) for code in roles.request_codes)
     record, code = source.one(
         f"SELECT min(rn), arg_min({text}, rn) FROM {source.relation} WHERE {text} NOT IN ({known})"

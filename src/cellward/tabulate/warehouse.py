@@ -71,6 +71,10 @@ class Warehouse:
         row: dict[str, Any] = self.fetch(self.rows.aggregate(**aggregates)).to_pylist()[0]
         return row
 
+    def without_nan(self, column: Any) -> Any:
+        """A column of floating numbers, null where it holds what is no number."""
+        return column.isnan().ifelse(None, column) if self.can("IsNan") else column
+
     def can(self, operation: str) -> bool:
         """Whether the backend knows an operation of ibis."""
         import ibis.expr.operations as operations

@@ -46,8 +46,8 @@ def amounts(warehouse: Warehouse, name: str, *, decimals: int | None, mark: str,
         column = _parsed(warehouse, name, column, mark)
     elif kind.is_decimal() and warehouse.rows.get_backend().name == "sqlite":
         column = column.cast("float64")  # which is what SQLite keeps
-    elif kind.is_floating() and warehouse.can("IsNan"):
-        column = column.isnan().ifelse(ibis.null(kind), column)
+    elif kind.is_floating():
+        column = warehouse.without_nan(column)
     elif not kind.is_numeric() or kind.is_boolean():
         raise InputError(f"{source.name}: the column {name!r} holds {kind}, not numbers; name another {role}")
     rows = warehouse.rows

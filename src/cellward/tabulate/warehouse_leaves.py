@@ -138,7 +138,17 @@ def _requests(warehouse: Warehouse, roles: Roles) -> tuple[str, ...]:
 
 
 def _request_text(warehouse: Warehouse, roles: Roles) -> Any:
-    return warehouse.rows[roles.request].cast("string").strip().nullif("").nullif("0")
+    return _named(warehouse, str(roles.request)).strip().nullif("").nullif("0")
+
+
+def _named(warehouse: Warehouse, name: str) -> Any:
+    """A column of names as text; whole numbers that a library keeps as doubles, because some are missing, are written without decimals."""
+    column = warehouse.rows[name]
+    if not column.type().is_floating():
+        return column.cast("string")
+    column = warehouse.without_nan(column)
+    whole = (column.abs() < 1e15).ifelse(column, 0.0).cast("int64")
+    return (whole.cast("float64") == column).ifelse(whole.cast("string"), column.cast("string"))
 
 
 def _base(warehouse: Warehouse, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> Any:
@@ -146,7 +156,7 @@ def _base(warehouse: Warehouse, roles: Roles, numbers: _Numbers, requests: tuple
     rows = warehouse.rows
     columns = {f"d{k}": code_text(warehouse, roles, dim) for k, dim in enumerate(roles.formula.dims)}
     named = [
-        ibis.literal(mark) + rows[name].cast("string").nullif("")
+        ibis.literal(mark) + _named(warehouse, name).nullif("")
         for mark, name in (("h", roles.holding), ("c", roles.contributor))
         if name is not None
     ]
