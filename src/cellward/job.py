@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -19,6 +18,7 @@ from cellward.formats.hrc import read_hrc
 from cellward.formats.registry import read as read_table
 from cellward.formats.registry import write as write_table
 from cellward.formats.text import decode_file, naming
+from cellward.formats.toml_file import read_toml
 from cellward.hierarchy import Hierarchy
 from cellward.outputs import summary, write_outputs
 from cellward.protect.method import Method
@@ -34,7 +34,6 @@ from cellward.table.frame import LongSpec
 from cellward.table.table import Table
 from cellward.tabulate.roles import Roles
 
-_MOST_BYTES = 1 << 22
 _TEXT, _WHOLE, _FLAG, _NUMBER = (str,), (int,), (bool,), (int, Decimal)
 _LIST, _TABLE = (list,), (dict,)
 _ANY = (str, int, Decimal, list, dict)
@@ -68,12 +67,8 @@ class Job:
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Job:
         """Read a job file; whatever it says that is not known is refused, before anything is done."""
-        text = decode_file(path, most_bytes=_MOST_BYTES)
+        said, text = read_toml(path)
         with naming(Path(path)):
-            try:
-                said = tomllib.loads(text, parse_float=Decimal)
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"not TOML ({error}); correct it there") from None
             job = Job(Path(path), said, hashlib.sha256(text.encode()).hexdigest())
             job._check()
         return job

@@ -61,7 +61,7 @@ class _Asked:
     """How far an attacker must be kept from a cell: the strictest of the rules that call the cell unsafe, or what the user gave."""
 
     def __init__(self, table: Table, findings: Findings) -> None:
-        self._table, self._findings = table, findings
+        self._table = table
         self._c = contributions_of(table)
         self._consenting = set(findings.consenting.tolist())
         self._given = set(findings.given.tolist())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, fields, replace
 from decimal import Decimal
@@ -14,7 +13,8 @@ from typing import Any
 
 from cellward.errors import InputError
 from cellward.files import write_whole
-from cellward.formats.text import decode_file, naming
+from cellward.formats.text import naming
+from cellward.formats.toml_file import read_toml
 from cellward.risk.dominance import Dominance
 from cellward.risk.p_percent import PPercent
 from cellward.risk.prior_posterior import PriorPosterior
@@ -27,8 +27,6 @@ RULES: dict[str, type[Rule]] = {
     rule.kind: rule for rule in (PPercent, Dominance, PriorPosterior, Threshold, Request, Zero)
 }
 """The rules that a policy may name. Manual decisions are about one table's cells and stay with that table."""
-
-_MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -92,12 +90,8 @@ class Policy:
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Policy:
         """Read a policy file; refused where it was changed after it was locked."""
-        text = decode_file(path, most_bytes=_MOST_BYTES)
+        held, _ = read_toml(path)
         with naming(Path(path)):
-            try:
-                held = tomllib.loads(text, parse_float=Decimal)
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"not TOML ({error}); correct it there") from None
             return _parsed(held)
 
     def write(self, path: str | os.PathLike[str]) -> Path:

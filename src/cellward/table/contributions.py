@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +45,6 @@ class Parts:
         at = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
         here = self.key[at] == key
         return owner[here], self.cell[at[here]]
-
-    def placed(self, place: Ints) -> Parts:
-        """The same when cell i becomes cell place[i]."""
-        return replace(self, cell=place[self.cell])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -104,20 +100,6 @@ class Contributions:
     def name(self, unit: int) -> str:
         """What a unit is called."""
         return self.names[unit]
-
-    def take(self, cells: Ints) -> Contributions:
-        """The contributions behind these cells, in this order, without the parts."""
-        return replace(
-            self,
-            rows=self.rows[cells],
-            units=self.units[cells],
-            size=self.size[cells],
-            top=self.top[:, cells],
-            unit=self.unit[:, cells],
-            weighted=None if self.weighted is None else self.weighted[:, cells],
-            requested={code: column[cells] for code, column in self.requested.items()},
-            parts=None,
-        )
 
     def __repr__(self) -> str:
         return (

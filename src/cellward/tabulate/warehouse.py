@@ -50,9 +50,9 @@ class Warehouse:
     def of(expression: Any) -> Warehouse:
         """The warehouse that an expression reads."""
         types = tuple(str(kind) for kind in expression.schema().values())
-        return Warehouse(
-            expression, Source(expression.sql, "", tuple(expression.columns), types, "the warehouse table")
-        )
+        names = tuple(expression.columns)
+        source = Source(run=expression.sql, relation="", names=names, types=types, name="the warehouse table")
+        return Warehouse(expression, source)
 
     def fetch(self, expression: Any) -> Any:
         """What an expression finds, as an Arrow table."""
@@ -62,7 +62,7 @@ class Warehouse:
             return expression.to_pyarrow()
         except IbisError as error:
             raise InputError(
-                f"{self.source.name}: its ibis backend cannot add the records up ({str(error).splitlines()[0]}); fetch them with "
+                f"{self.source.name}: its ibis backend cannot add the records up ({str(error).strip().split(chr(10))[0]}); fetch them with "
                 ".to_pyarrow() and give these"
             ) from None
 

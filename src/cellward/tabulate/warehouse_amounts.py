@@ -81,8 +81,9 @@ def _signed(x: Any, size: Any) -> Any:
     return (x < 0).ifelse(-size, size)
 
 
-def _whole(_warehouse: Warehouse, _name: str, x: Any, decimals: int | None, _most: float) -> tuple[int, Any]:
+def _whole(warehouse: Warehouse, name: str, x: Any, decimals: int | None, most: float) -> tuple[int, Any]:
     places = decimals or 0
+    _fits(warehouse.source, name, most, places)
     return places, x.cast("int64") * 10**places
 
 
