@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 class Parts:
     """What units contribute and where; held are those that are among the largest of some leaf, and all that are in several leaves.
 
-    Row j says: ``unit[j]`` contributes ``amount[j]`` (scaled; times its weight where there are weights) to the leaf with the codes ``leaf[:, j]``;
+    Row j says: ``unit[j]`` contributes ``amount[j]`` (scaled; times its weight where there are weights; a size where the unit has this leaf only) to the leaf with the codes ``leaf[:, j]``;
     rows are sorted by unit. ``key`` (sorted) and ``cell`` say which cells of the table the lattice's cells are.
     """
 
@@ -31,13 +31,13 @@ class Parts:
     cell: Ints
 
     def of(self, unit: int) -> tuple[Ints, Ints]:
-        """All cells one unit contributes to, in increasing order, and how much it contributes to each."""
+        """All cells one unit contributes to, in increasing order, and the size of its contribution to each."""
         rows = slice(*np.searchsorted(self.unit, (unit, unit + 1)))
         owner, above = self.cells_above(self.leaf[:, rows])
         cell, where = np.unique(above, return_inverse=True)
         amount = np.zeros(len(cell), np.int64)
         np.add.at(amount, where, self.amount[rows][owner])
-        return cell, amount
+        return cell, np.abs(amount)
 
     def cells_above(self, leaf: Ints) -> tuple[Ints, Ints]:
         """(which leaf, cell) for every cell of the table above these leaves, themselves included."""

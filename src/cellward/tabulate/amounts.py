@@ -11,7 +11,7 @@ from cellward.exact import LARGEST
 from cellward.tabulate.source import Source
 
 _WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)")
-_NUMBER = "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,2})?"
+NUMBER = "[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,2})?"
 _MOST_PLACES = 15
 """Doubles are tried with up to this many decimals before their digits are counted one by one."""
 
@@ -51,7 +51,7 @@ def _measured(source: Source, name: str, number: str, places: int, decimals: int
         f"SELECT max(abs(CAST({number} AS DOUBLE))), count(*) - count({number}), count(*) FILTER ({number} < 0), count(*) FROM {source.relation}"
     )
     _refuse_no_records(source, records)
-    largest = _fits(source, name, float(most or 0), d)
+    largest = fits(source, name, float(most or 0), d)
     if exactly:
         sql = f"CAST({number} * {10**d} AS BIGINT)" if d else f"CAST({number} AS BIGINT)"
     else:
@@ -87,7 +87,7 @@ def _floats(source: Source, name: str, column: str, decimals: int | None) -> Amo
     x = f"CASE WHEN isnan({column}) THEN NULL ELSE {x} END"
     places = next((d for d, count in zip(tried, missed, strict=True) if not count), None)
     if places is not None and (decimals is None or places == decimals):
-        largest = _fits(source, name, float(most or 0), places)
+        largest = fits(source, name, float(most or 0), places)
         if largest < 2**51:  # where k/10^d and its neighbours are still told apart
             return Amounts(f"CAST(round({x} * 1e{places}) AS BIGINT)", places, largest, blanks, negatives, records)
     text = f"CASE WHEN isnan({column}) THEN NULL ELSE CAST({column} AS VARCHAR) END"
@@ -102,7 +102,7 @@ def _texts(source: Source, name: str, column: str, decimals: int | None, mark: s
     else:
         bad, number = "false", text
     wrong, most, blanks, negatives, records = source.one(
-        f"SELECT min(rn) FILTER ({bad} OR NOT regexp_full_match({number}, '{_NUMBER}')), max(abs(TRY_CAST({number} AS DOUBLE))), "
+        f"SELECT min(rn) FILTER ({bad} OR NOT regexp_full_match({number}, '{NUMBER}')), max(abs(TRY_CAST({number} AS DOUBLE))), "
         f"count(*) - count({text}), count(*) FILTER (TRY_CAST({number} AS DOUBLE) < 0), count(*) FROM {source.relation}"
     )
     _refuse_no_records(source, records)
@@ -137,7 +137,7 @@ def _digits(
             f"SELECT greatest(coalesce(max(length({plain}) - {power}), 0), 0) FROM {source.relation}"
         )[0]
     assert decimals is not None
-    largest = _fits(source, name, most, decimals)
+    largest = fits(source, name, most, decimals)
     return Amounts(
         f"CAST(CAST({text} AS DECIMAL(18, {decimals})) * {10**decimals} AS BIGINT)",
         decimals,
@@ -153,7 +153,7 @@ def _refuse_no_records(source: Source, records: int) -> None:
         raise InputError(f"{source.name}: there are no records; give at least one")
 
 
-def _fits(source: Source, name: str, most: float, decimals: int) -> int:
+def fits(source: Source, name: str, most: float, decimals: int) -> int:
     """A bound on the size of the scaled numbers; refused where one alone is beyond exactness."""
     if most * 10.0**decimals > LARGEST or decimals > 17:
         fewer = max((d for d in range(decimals) if most * 10.0**d <= LARGEST / 1024), default=None)

@@ -24,6 +24,7 @@ from cellward.tabulate.rollup import roll_up
 from cellward.tabulate.source import Source, open_source
 from cellward.tabulate.spread import spread_states
 from cellward.tabulate.states import NOBODY, States
+from cellward.tabulate.warehouse import build_from_ibis, is_ibis
 
 Ints = NDArray[np.int64]
 MISSING = "missing"
@@ -40,6 +41,10 @@ def build_from_microdata(
     memory_mb: int | None = None,
 ) -> Table:
     """See :meth:`Table.from_microdata`."""
+    if is_ibis(rows):
+        if given := [name for name, value in (("query", query), ("separator", separator)) if value is not None]:
+            raise InputError(f"{given[0]}: an ibis table says itself what it reads; leave it out")
+        return build_from_ibis(rows, roles, threads)
     with open_source(rows, query=query, separator=separator, threads=threads, memory_mb=memory_mb) as source:
         for name in roles.wanted:
             source.column(name)

@@ -307,7 +307,7 @@ def _fetch(
 ) -> tuple[tuple[tuple[str, ...], ...], Ints, States]:
     """The leaf table as arrays, its codes as numbers of the texts in order."""
     run, d, k = source.run, len(roles.formula.dims), roles.largest
-    total = source.one("SELECT sum(CAST(s AS HUGEINT)) + max(abs(v)) FROM cellward_leaf")[0]
+    total = source.one("SELECT coalesce(sum(CAST(s AS HUGEINT)), 0) + max(abs(v)) FROM cellward_leaf")[0]
     if total is None:
         raise InputError(f"{source.name}: no record is left; check what blank= and missing= drop")
     if int(total) >= 2**62:

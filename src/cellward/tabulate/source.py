@@ -147,7 +147,7 @@ def _frame(connection: duckdb.DuckDBPyConnection, rows: Any) -> Source:
     if isinstance(rows, Mapping):
         rows = _arrays(rows)
     else:
-        columns = [str(column) for column in getattr(rows, "columns", ())]
+        columns = [str(name) for name in getattr(rows, "column_names", getattr(rows, "columns", ()))]
         if twice := [column for column in columns if columns.count(column) > 1]:
             raise InputError(f"{name}: two columns are called {twice[0]!r}; rename one")
         if hasattr(rows, "collect") and hasattr(rows, "lazy") and not hasattr(rows, "height"):

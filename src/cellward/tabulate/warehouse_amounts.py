@@ -16,7 +16,7 @@ from typing import Any
 import ibis
 
 from cellward.errors import InputError
-from cellward.tabulate.amounts import _NUMBER, _fits
+from cellward.tabulate.amounts import NUMBER, fits
 from cellward.tabulate.warehouse import Warehouse
 
 _MOST_PLACES = 15
@@ -64,7 +64,7 @@ def amounts(warehouse: Warehouse, name: str, *, decimals: int | None, mark: str,
         raise InputError(f"{source.name}, column {name}: an infinite number; fill in a value")
     read = _whole if column.type().is_integer() else _decimals if column.type().is_decimal() else _floats
     places, whole = read(warehouse, name, column, decimals, most)
-    largest = _fits(source, name, most, places)
+    largest = fits(source, name, most, places)
     return WarehouseAmounts(whole, places, largest, found["blanks"], found["negatives"], found["records"])
 
 
@@ -83,7 +83,7 @@ def _signed(x: Any, size: Any) -> Any:
 
 def _whole(warehouse: Warehouse, name: str, x: Any, decimals: int | None, most: float) -> tuple[int, Any]:
     places = decimals or 0
-    _fits(warehouse.source, name, most, places)
+    fits(warehouse.source, name, most, places)
     return places, x.cast("int64") * 10**places
 
 
@@ -101,7 +101,7 @@ def _decimals(warehouse: Warehouse, name: str, x: Any, decimals: int | None, mos
             warehouse.one(**{f"p{d}": rows.count(where=x != x.round(d)) for d in range(deepest)}) if deepest else {}
         )
         places = next((d for d in range(deepest) if not missed[f"p{d}"]), deepest)
-    _fits(warehouse.source, name, most, places)
+    fits(warehouse.source, name, most, places)
     k = (x.abs() * 10**places).floor().cast("int64")
     return places, _signed(x, k + (x.abs() * (2 * 10**places) >= k * 2 + 1).cast("int64"))
 
@@ -110,7 +110,7 @@ def _floats(warehouse: Warehouse, name: str, x: Any, decimals: int | None, most:
     kind = x.type()
     limit, deepest = (2.0**22, 10) if kind.is_float32() else (2.0**51, _MOST_PLACES)
     if decimals is not None:
-        _fits(warehouse.source, name, most, decimals)
+        fits(warehouse.source, name, most, decimals)
     tried = [d for d in range(deepest + 1) if most * 10.0**d < limit and decimals in (None, d)]
     rows, size, wide = warehouse.rows, x.abs(), x.abs().cast("float64")
 
@@ -143,7 +143,7 @@ def _parsed(warehouse: Warehouse, name: str, column: Any, mark: str) -> Any:
     text = column.strip().nullif("")
     number = text if mark == "." else text.contains(".").ifelse(ibis.literal("?"), text.replace(",", "."))
     digits = number.re_replace("[eE].*", "").re_replace("[^0-9]", "").re_replace("^0+", "").re_replace("0+$", "")
-    found = warehouse.one(wrong=text.min(where=~number.re_search(f"^{_NUMBER}$")), most=digits.length().max())
+    found = warehouse.one(wrong=text.min(where=~number.re_search(f"^{NUMBER}$")), most=digits.length().max())
     if found["wrong"] is not None:
         entry = str(found["wrong"])
         shown = entry if len(entry) <= 40 else entry[:37] + "..."
