@@ -19,8 +19,8 @@ Ints = NDArray[np.int64]
 class Parts:
     """What units contribute and where; held are those that are among the largest of some leaf, and all that are in several leaves.
 
-    Row j says: ``unit[j]`` contributes ``amount[j]`` (scaled; times its weight where there are weights; a size where the unit has this leaf only) to the leaf with the codes ``leaf[:, j]``;
-    rows are sorted by unit. ``key`` (sorted) and ``cell`` say which cells of the table the lattice's cells are.
+    Row j says: ``unit[j]`` contributes ``amount[j]`` to the leaf with the codes ``leaf[:, j]``; scaled, times its weight where there are weights, and
+    a size where the unit has this leaf only. Rows are sorted by unit. ``key`` (sorted) and ``cell`` say which cells of the table the lattice's are.
     """
 
     unit: Ints

@@ -141,12 +141,12 @@ class Table:
     ) -> Table:
         """Add up a file of records, exactly, and keep who stands behind each cell in ``contributions``.
 
-        ``rows``: a CSV or Parquet file, a pandas, polars or pyarrow frame, a mapping of columns, a DuckDB relation, a DuckDB connection or file
-        with ``query`` (a table or a SELECT), or an ibis table, whose backend then does the adding. ``dims``: the dimension columns, or a formula of several tables such as ``"region*nace + size"``, which
-        are linked. Without a ``measure`` records are counted. ``contributor`` and ``holding`` name the columns that say whose record it is: the
-        records of one holding (else contributor, else each record by itself) are summed in every cell before they are ranked. ``weight``: sampling
-        weights; the table then holds weighted sums. ``request``: the column that says who asked for protection, with one of
-        ``request_codes`` (blank or 0: did not ask).
+        ``rows``: a CSV or Parquet file, a pandas, polars or pyarrow frame, a mapping of columns, a DuckDB relation, a DuckDB connection or file with
+        ``query`` (a table or a SELECT), or an ibis table, whose backend then does the adding. ``dims``: the dimension columns, or a formula of
+        several tables such as ``"region*nace + size"``, which are linked. Without a ``measure`` records are counted. ``contributor`` and ``holding``
+        name the columns that say whose record it is: the records of one holding (else contributor, else each record by itself) are summed in every
+        cell before they are ranked. ``weight``: sampling weights; the table then holds weighted sums. ``request``: the column that says who asked
+        for protection, with one of ``request_codes`` (blank or 0: did not ask).
 
         ``missing``: records without a code (or with one of ``missing_codes``) are refused, dropped (``"drop"``), or kept below the total
         (``"keep"``); one word, or one a dimension. ``blank``: records without a value are refused, dropped, or count as ``"zero"``. ``negative``:
