@@ -1,6 +1,6 @@
 """Direct tabulation: the table of a file of records, who stands behind each cell and what each rule says, straight from the definitions.
 
-Plain Python and Fractions over the raw records, cell by cell and unit by unit; nothing of the package is used, so that the package can be judged by it.
+Plain Python and Fractions over the raw records, cell by cell and unit by unit; nothing of the package is used, so that it can be judged by this.
 Legend: x_1 ≥ x_2 ≥ … sizes of the units' contributions to a cell, X their weighted total, N how many of them a rule looks at.
 """
 
@@ -378,7 +378,7 @@ def _concentration(
 ) -> Fraction:
     """How far above the total an attacker must be kept; not positive where the cell is safe."""
     if kind == "dominance":
-        alpha, beta, many = Fraction(0), 100 / Fraction(options["k"]), options["n"]
+        q, alpha, beta, many = Fraction(0), Fraction(0), 100 / Fraction(options["k"]), options["n"]
     else:
         q = Fraction(options["q"]) if kind == "prior_posterior" else Fraction(100)
         alpha, beta, many = Fraction(options["p"]) / q, Fraction(1), options.get("n", 1) + 1
@@ -386,10 +386,8 @@ def _concentration(
     x = [(own, wx if weighted else own) for _, own, wx in cell.ranked]
     first = x[0][0] if x else Fraction(0)
     head = _score(x, many)
-    if kind == "dominance":
-        unsafe = head > Fraction(options["k"]) / 100 * cell.size
-    else:
-        unsafe = q * (cell.size - head) < Fraction(options["p"]) * first
+    share, rest = Fraction(options.get("k", 0)) / 100, cell.size - head
+    unsafe = head > share * cell.size if kind == "dominance" else q * rest < Fraction(options["p"]) * first
     level = alpha * first + beta * head - cell.size
     assert unsafe == (level > 0)
     if not unsafe or not waivers:

@@ -172,7 +172,9 @@ def _formula(rng: Random, names: Sequence[str]) -> tuple[tuple[tuple[str, ...], 
         terms = rng.choice((((a,), (b,)), ((a,), (a, b)), ((b, a), (a, b))))
     else:
         c = rest[0]
-        terms = rng.choice((((a, b), (c,)), ((a, b), (b, c)), ((a,), (b,), (c,)), ((a, b), (a, c), (b, c)), ((c,), (a, b), (a,))))
+        terms = rng.choice(
+            (((a, b), (c,)), ((a, b), (b, c)), ((a,), (b,), (c,)), ((a, b), (a, c), (b, c)), ((c,), (a, b), (a,)))
+        )
     return terms, rng.choice((" + ", "+")).join(rng.choice((" * ", "*")).join(term) for term in terms)
 
 
@@ -278,7 +280,12 @@ def _rules(rng: Random, records: Records) -> tuple[Rule, ...]:
         out.append(("p_percent", {"p": rng.choice((1000, "0.1", 20))}))
         p, q = rng.choice(((10, 30), (15, 100), ("0.5", "12.5"), (40, 50)))
         out.append(("prior_posterior", {"p": p, "q": q, "n": rng.randint(1, kept - 1)}))
-    levels = {"percent": percent(), "units": rng.choice((1, 5, "0.25")), "sliding_percent": percent(), "sliding_units": 3}
+    levels = {
+        "percent": percent(),
+        "units": rng.choice((1, 5, "0.25")),
+        "sliding_percent": percent(),
+        "sliding_units": 3,
+    }
     chosen = {name: own for name, own in levels.items() if rng.random() < 0.4}
     out.append(("threshold", {"n": rng.randint(2, 5), "by": rng.choice(("units", "records")), **chosen}))
     out.append(("zero", {name: own for name, own in levels.items() if rng.random() < 0.3}))
@@ -416,9 +423,7 @@ def _csv(case: Microdata, path: Path, rng: Random, options: dict[str, Any]) -> P
     encoding = rng.choice(("utf-8", "utf-8-sig", "latin-1"))
     with path.open("w", newline="", encoding=encoding) as file:
         quoting = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
-        writer = csv.writer(
-            file, delimiter=separator, quoting=quoting, lineterminator=rng.choice(("\n", "\r\n"))
-        )
+        writer = csv.writer(file, delimiter=separator, quoting=quoting, lineterminator=rng.choice(("\n", "\r\n")))
         writer.writerow(names)
         for row in rows:
             cells = ["" if entry is None else entry for entry in row]
@@ -502,8 +507,10 @@ def _table_faults(table: cw.Table, expected: DirectTable) -> Iterator[str]:
             pairs.append(
                 ("weighted", [x * unit for x in c.weighted[:, i].tolist()], [wx for *_, wx in ranked] + [0] * short)
             )
-        for code in expected.asked:
-            pairs.append((f"asked {code}", int(c.requested[code][i]) * unit, expected.requested(code, cell)))
+        pairs += [
+            (f"asked {code}", int(c.requested[code][i]) * unit, expected.requested(code, cell))
+            for code in expected.asked
+        ]
         yield from (f"{what} of {own}: {ours}, should be {right}" for what, ours, right in pairs if ours != right)
     yield from _part_faults(table, expected, codes)
     sums = set()
@@ -536,7 +543,10 @@ def _part_faults(table: cw.Table, expected: DirectTable, codes: Sequence[Codes])
         cell, amount = c.parts.of(u)
         ours = {codes[i]: x * unit for i, x in zip(cell.tolist(), amount.tolist(), strict=True)}
         right = {
-            own: wx for own, direct_cell in expected.cells.items() for (_, who), (_, wx) in direct_cell.units.items() if who == name
+            own: wx
+            for own, direct_cell in expected.cells.items()
+            for (_, who), (_, wx) in direct_cell.units.items()
+            if who == name
         }
         if ours != right:
             yield f"parts of {name}: {ours}, should be {right}"
@@ -570,9 +580,11 @@ def _verdict_faults(case: Microdata, table: cw.Table, expected: DirectTable) -> 
         }
         judged += len(expected.cells)
         unsafe += len(right)
-        for own in sorted(set(ours) | set(right)):
-            if ours.get(own) != right.get(own):
-                faults.append(f"{rules} waiving {waivers}: {own} is {ours.get(own)}, should be {right.get(own)}")
+        faults += [
+            f"{rules} waiving {waivers}: {own} is {ours.get(own)}, should be {right.get(own)}"
+            for own in sorted(set(ours) | set(right))
+            if ours.get(own) != right.get(own)
+        ]
     return judged, unsafe, faults
 
 

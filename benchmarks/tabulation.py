@@ -57,7 +57,7 @@ def _shown(figure: object) -> str:
 
 # ---- the τ-ARGUS sample ------------------------------------------------------------------------------------------------------------------
 
-PP_NAMES = "Size Region Var2 Freq Shadow Cost Top1 Top2 Status Lower Upper".split()
+PP_NAMES = ["Size", "Region", "Var2", "Freq", "Shadow", "Cost", "Top1", "Top2", "Status", "Lower", "Upper"]
 
 
 def pp_rows() -> list[dict[str, str]]:
@@ -107,7 +107,10 @@ def tauargus(report: Report) -> None:
             agree[f"statuses equal under {short}"] += row["Status"] == status
         if row["Status"] == "U" and i is not None:
             levels = int(p_levels.lpl[i]), int(p_levels.upl[i])
-            agree["levels of unsafe cells equal under PPercent(15)"] += levels == (money(row["Lower"]), money(row["Upper"]))
+            agree["levels of unsafe cells equal under PPercent(15)"] += levels == (
+                money(row["Lower"]),
+                money(row["Upper"]),
+            )
     for what, found in agree.items():
         figures.line(what, 9 if "levels" in what else 162, found)
     read_again(figures)
@@ -167,7 +170,9 @@ def enterprise(report: Report) -> None:
         figures.line(f"total, {who}", Decimal("5214849.23"), total)
         for rule, expected in zip(rules, counts, strict=True):
             figures.line(f"unsafe under {rule.short}, {who}", expected, len(made.find(rule).sensitive))
-    figures.add("`example_enterprise.csv` (8,169 records, 5,100 holdings) by act × region of turnover, activity 00 kept.")
+    figures.add(
+        "`example_enterprise.csv` (8,169 records, 5,100 holdings) by act × region of turnover, activity 00 kept."
+    )
 
 
 # ---- the linked tables -------------------------------------------------------------------------------------------------------------------
@@ -183,7 +188,9 @@ def rows_of(name: str) -> list[dict[str, str]]:
 
 def nested(chains: Sequence[Sequence[str]]) -> Hierarchy:
     """The hierarchy of columns from coarse to fine; a code that repeats is one code."""
-    pairs = {(child, parent): None for chain in chains for parent, child in pairwise(["Total", *chain]) if parent != child}
+    pairs = {
+        (child, parent): None for chain in chains for parent, child in pairwise(["Total", *chain]) if parent != child
+    }
     return Hierarchy.from_parents(list(pairs))
 
 

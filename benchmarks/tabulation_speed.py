@@ -52,7 +52,9 @@ def write_records(path: Path, records: int) -> None:
     import duckdb
 
     codes = ", ".join(_code(dim, f"8 * i + {k}") for k, dim in enumerate(DIMS))
-    value = "CAST((hash(8 * i + 3) % 1000) * (hash(8 * i + 4) % 1000) * (1 + hash(8 * i + 5) % 10) // 10 AS BIGINT) AS x"
+    value = (
+        "CAST((hash(8 * i + 3) % 1000) * (hash(8 * i + 4) % 1000) * (1 + hash(8 * i + 5) % 10) // 10 AS BIGINT) AS x"
+    )
     with duckdb.connect(config={"memory_limit": "2GB"}) as connection:
         connection.execute(f"COPY (SELECT {codes}, {value} FROM range({records}) t(i)) TO '{path}' (FORMAT parquet)")
 
@@ -60,20 +62,20 @@ def write_records(path: Path, records: int) -> None:
 def write_holdings(path: Path, records: int) -> None:
     """Records of holdings: 77 % of these stand in one leaf, with 1 to 4 records there; the others have 2 to 6 establishments in leaves of their own.
 
-    The sizes are those of example_enterprise.csv: 1.4 records on average for the former, 2.9 for the latter.
+    Sizes are about those of example_enterprise.csv: 1.4 records on average for the former, 2.9 for the latter.
     """
     import duckdb
 
-    holdings = int(records / 1.785)
-    single = "least(1 + greatest(0, CAST(hash(4 * g + 1) % 16 AS INTEGER) - 11), 4)"
-    spread = "[2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 6][CAST(1 + hash(4 * g + 2) % 16 AS INTEGER)]"
-    made = f"SELECT g, hash(4 * g) % 100 < 77 AS alone, unnest(range(CASE WHEN alone THEN {single} ELSE {spread} END)) AS j FROM range({holdings}) t(g)"
-    codes = ", ".join(
-        _code(dim, f"64 * g + {8 * k} + CASE WHEN alone THEN 0 ELSE j END") for k, dim in enumerate(DIMS)
-    )
+    one, several = [1] * 12 + [2, 2, 3, 4], [2] * 8 + [3] * 4 + [4, 4, 5, 6]
+    size = f"(CASE WHEN alone THEN {one} ELSE {several} END)[CAST(1 + hash(4 * g + 1) % 16 AS INTEGER)]"
+    made = f"SELECT g, hash(4 * g) % 100 < 77 AS alone, unnest(range({size})) AS j "
+    made += f"FROM range({records}) t(g)"
+    codes = ", ".join(_code(dim, f"64 * g + {8 * k} + CASE WHEN alone THEN 0 ELSE j END") for k, dim in enumerate(DIMS))
     value = "CAST((hash(64 * g + 32 + j) % 1000) * (hash(64 * g + 40 + j) % 1000) * (1 + hash(64 * g + 48 + j) % 10) // 10 AS BIGINT) AS x"
     with duckdb.connect() as connection:
-        connection.execute(f"COPY (SELECT {codes}, {value}, g AS h FROM ({made})) TO '{path}' (FORMAT parquet)")
+        connection.execute(
+            f"COPY (SELECT {codes}, {value}, g AS h FROM ({made}) LIMIT {records}) TO '{path}' (FORMAT parquet)"
+        )
 
 
 # ---- ours --------------------------------------------------------------------------------------------------------------------------------
@@ -279,11 +281,11 @@ def figures(report: Report, *, quick: bool) -> None:
             path.unlink()
     head = ["units", "cells", "ours", "peak", "rival", "its time", "its peak", "ratio", "same result"]
     report.add(
-        f"{records:,} records in a Parquet file, three hierarchical dimensions (100, 90 and 36 bottom codes): sum, records, units and two largest "
-        f"contributions of every cell; each run in a process of its own, medians of {times} (holdings {min(times, 3)}), ours and the rival in turn. "
-        "pandas groups the records once and rolls up from there; it is not asked whose the largest are. The rival with holdings is DuckDB, grouping by "
-        "codes and holding for each of the 27 combinations of levels; 77 % of the holdings stand in one leaf.\n\n"
-        + table(head, rows)
+        f"{records:,} records in a Parquet file, three hierarchical dimensions (100, 90 and 36 bottom codes): sum, records, units and "
+        f"two largest contributions of every cell; each run in a process of its own, medians of {times} (holdings {min(times, 3)}), "
+        "ours and the rival in turn. pandas groups the records once and rolls up from there; it is not asked whose the largest are. "
+        "The rival with holdings is DuckDB, grouping by codes and holding for each of the 27 combinations of levels; 77 % of the "
+        "holdings stand in one leaf.\n\n" + table(head, rows)
     )
 
 
@@ -300,7 +302,7 @@ def large(report: Report, *, quick: bool) -> None:
     report.require(rows == records, f"large: {rows:,} records in the total, not {records:,}")
     report.require(told["megabytes"] <= LARGE_MEGABYTES, f"large: {told['megabytes']:.0f} MB")
     report.add(
-        f"{records:,} records ({size / 2**20:,.0f} MB of Parquet) into {cells:,} cells, with the two largest contributions of each and whose they are: "
+        f"{records:,} records ({size / 2**20:,.0f} MB of Parquet) into {cells:,} cells, with the two largest contributions of each and whose: "
         f"{told['seconds']:.0f} s, peak {told['megabytes']:,.0f} MB ({LARGE_MEGABYTES:,} allowed)."
     )
 

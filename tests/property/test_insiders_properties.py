@@ -68,8 +68,6 @@ class Data:
             group = f"g{rng.integers(groups)}" if groups and rng.random() < 0.4 else ""
             amount = 0 if rng.random() < 0.1 else int(rng.choice(size)) * int(rng.integers(1, 4))
             self.records.append((leaf, firm, group, amount * (-1 if negative and rng.random() < 0.3 else 1)))
-        # Somebody in one leaf only: without one the builder refuses the records (test_insiders.py, every unit may be in several leaves).
-        self.records.append((self.records[0][0], "only here", "", 1))
         self.negative = any(record[3] < 0 for record in self.records)
         self.parts, self.leaves = defaultdict(lambda: defaultdict(int)), defaultdict(set)
         for k, (leaf, firm, group, amount) in enumerate(self.records, 1):
@@ -170,8 +168,8 @@ def expected_attackers(data, rules, respondents, *, coalitions):
                 own = None if data.negative else sum(parts[unit] for unit in members)
                 bounds[cell] = (data.value(cell), data.value(cell)) if alone else (own, None)
         for cell in cells:
-            if bounds[cell][0] == bounds[cell][1]:
-                continue
+            if None not in bounds[cell]:
+                continue  # it is alone
             own = sum(abs(data.parts[cell].get(unit, 0)) for unit in units)
             others = [x for unit, x in data.ranked(cell)[:3] if unit not in units]  # three are kept
             asked = 0
@@ -223,7 +221,7 @@ def compare_attackers(data, rules, respondents, *, coalitions):
         assert not one.whole
         own = [0 if data.negative else sum(data.parts[cells[i]].get(u, 0) for u in units) for i in one.cell.tolist()]
         assert one.own.tolist() == own
-        assert {cells[i] for i in one.known.tolist()} == {cell for cell, (low, high) in bounds.items() if low == high}
+        assert {cells[i] for i in one.known.tolist()} == {cell for cell, both in bounds.items() if None not in both}
     return len(insiders)
 
 
@@ -237,7 +235,6 @@ def test_attackers_are_those_of_the_records(part):
     assert seen > 25
 
 
-@pytest.mark.xfail(reason="the signed sum of a unit in several leaves is taken where its size is meant")
 def test_attackers_of_records_of_both_signs():
     for seed in SEEDS[:12]:
         compare_attackers(Data(seed, negative=True), RULES[seed // 2 % len(RULES)], 2, coalitions=bool(seed % 2))

@@ -164,6 +164,13 @@ def test_holdings_dominate_sums():
     assert sums(table) == {("A", "B"): (17, 17, "G")}
 
 
+@pytest.mark.xfail(reason="the name of the unit stands in sentences as it is")
+def test_sentences_on_sums_are_printable():
+    rows = [("A", "\x1b[31ma", 93), ("A", "b", 1), ("B", "\x1b[31ma", 87), ("B", "c", 1), *crowd("C", 5, 20)]
+    p = ControlledRounding(5, ignore_levels=True).protect(tabulate(rows).find(PPercent(10)))
+    assert all(sentence.isprintable() for sentence in p.audit().worst())
+
+
 # ---- as cells ------------------------------------------------------------------------------------------------------------------------------
 
 
