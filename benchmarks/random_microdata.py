@@ -530,7 +530,7 @@ def _table_faults(table: cw.Table, expected: DirectTable) -> Iterator[str]:
 
 
 def _part_faults(table: cw.Table, expected: DirectTable, codes: Sequence[Codes]) -> Iterator[str]:
-    """What each of the largest units contributes to every cell, weighted."""
+    """The size of what each of the largest units contributes to every cell, weighted."""
     c = table.contributions
     assert c is not None and c.parts is not None
     names = Counter(c.names)
@@ -543,7 +543,7 @@ def _part_faults(table: cw.Table, expected: DirectTable, codes: Sequence[Codes])
         cell, amount = c.parts.of(u)
         ours = {codes[i]: x * unit for i, x in zip(cell.tolist(), amount.tolist(), strict=True)}
         right = {
-            own: wx
+            own: abs(wx)
             for own, direct_cell in expected.cells.items()
             for (_, who), (_, wx) in direct_cell.units.items()
             if who == name

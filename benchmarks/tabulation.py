@@ -2,7 +2,7 @@
 
 python benchmarks/tabulation.py                 all figures, about half an hour; writes RESULTS.md part by part; exits 1 when one falls short
 python benchmarks/tabulation.py --part speed    one part: tauargus, enterprise, linked, rules, speed or large
-python benchmarks/tabulation.py --quick         the same checks on small sizes, half a minute; writes nothing
+python benchmarks/tabulation.py --quick         the same checks on small sizes, half a minute; times are not judged; writes nothing
 """
 
 from __future__ import annotations

@@ -322,6 +322,11 @@ def tabulate(
     files = []
     if out is not None:
         files.append(write(table, out))
+        if rules and not as_json:
+            typer.echo(
+                "note: the file holds statuses and levels, not who stands behind the cells; to protect against respondents and sums, use a job (cellward run)",
+                err=True,
+            )
     if findings is not None:
         files.append(write_whole(findings, findings_csv(table), confidential=True))
     if as_json:

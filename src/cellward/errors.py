@@ -20,3 +20,8 @@ class SolverError(CellwardError):
 
 class VerificationError(CellwardError):
     """A result did not pass its exact verification; nothing is released."""
+
+
+def printable(text: str) -> str:
+    """A text from the user's data for a sentence: as it is, or escaped where it could not be printed."""
+    return text if text.isprintable() else ascii(text)

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
 from cellward.files import write_whole
 from cellward.protection import Protection
 
-CERTIFICATE, OF_SUMS, DETAILS = "certificate.json.gz", "sums.certificate.json.gz", "protection.json"
+CERTIFICATE, DETAILS = "certificate.json.gz", "protection.json"
 STATEMENT, VALUES = "release.json", "release.csv"
 FILES = {
     CERTIFICATE: "confidential: the proof",

@@ -164,7 +164,7 @@ class Protection:
     @cached_property
     def protected(self) -> bool | None:
         """Whether every level is shown to be met against every attacker; None where none is asked, or nothing is published."""
-        if not self.instance.asks or self.scaled is None:
+        if self.scaled is None or (not self.instance.asks and not self.instance.sensitivity.sums):
             return None
         return not self.ignore_levels and not self.missing
 
@@ -220,6 +220,8 @@ class Protection:
 
         if self.status == "failed":
             raise VerificationError(f"a result called failed has nothing to certify; {self.reason}")
+        if self.sums is not None and self.sums.evidence.missing:
+            raise VerificationError(f"not protected: {self.sums.evidence.missing[0]}; nothing is certified")
         return Certificate.of(
             self.instance,
             self.scaled,

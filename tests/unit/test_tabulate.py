@@ -247,7 +247,7 @@ def test_negative_contributions():
     assert table.contributions.negative
     assert set(table.lower.tolist()) == {-NO_BOUND}
     cells, amounts = table.contributions.parts.of(0)
-    assert dict(zip(cells.tolist(), amounts.tolist(), strict=True)) == {0: -5, 1: -5}
+    assert dict(zip(cells.tolist(), amounts.tolist(), strict=True)) == {0: 5, 1: 5}  # sizes
 
 
 def test_negatives_that_cancel_within_a_unit():

@@ -164,7 +164,13 @@ def audit(
         if of_sums.protected is None
         else found.protected
     )
-    return replace(found, sums=of_sums, protected=protected)
+    return replace(
+        found,
+        sums=of_sums,
+        protected=protected,
+        open=found.open + of_sums.open,
+        claimed=found.claimed + of_sums.claimed,
+    )
 
 
 def _found(case: _Case, picked: Ints, effort: Effort, *, only_levels: bool) -> Audit:
@@ -190,7 +196,7 @@ def _found(case: _Case, picked: Ints, effort: Effort, *, only_levels: bool) -> A
 
 def _case_of_sums(case: _Case) -> _Case | None:
     """The same release with the sums of cells at risk as further cells; None where there are none, or nothing is to be said of them."""
-    attackers = attackers_of_sums(case.attackers, case.knowledge)
+    attackers = attackers_of_sums(case.attackers, case.knowledge, len(case.v))
     if case.a is None or not case.sums or not attackers or not case.knowledge.intervals:
         return None
     asked, many = sensitivity_of_sums(len(case.v), case.sums), len(case.sums)
@@ -341,10 +347,11 @@ def _levels(asked: dict[int, tuple[int, int, int]]) -> Levels:
 
 
 def _asked(case: _Case, attacker: Attacker) -> dict[int, tuple[int, int, int]]:
-    """Cells on which this attacker is judged, with their levels (0 where a cell is unsafe and no level is given)."""
+    """Cells on which this attacker is judged, with their levels: its own, or the table's (0 where a cell is unsafe and no level is given)."""
     if case.a is None or case.levels is None:
         return {}
-    asked = dict.fromkeys(np.setdiff1d(case.unsafe, attacker.known).tolist(), (0, 0, 0))
+    judged = case.unsafe if attacker.levels is None else np.zeros(0, np.int64)
+    asked = dict.fromkeys(np.setdiff1d(judged, attacker.known).tolist(), (0, 0, 0))
     levels = attacker.asked(case.levels)
     asked.update(
         zip(

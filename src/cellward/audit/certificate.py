@@ -19,12 +19,15 @@ from cellward.allowed import AllowedSet
 from cellward.audit import verify as checker
 from cellward.audit.evidence import Evidence
 from cellward.audit.knowledge import Knowledge, bound_column, compact
+from cellward.audit.sums import sensitivity_of_sums, unbounded
 from cellward.errors import InputError
+from cellward.exact import NO_BOUND
 from cellward.files import write_whole
 from cellward.instance import Instance
 from cellward.risk.attacker import Attacker
 from cellward.risk.levels import Levels
 from cellward.table.relations import Relations
+from cellward.table.sums import add_up, with_sums
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
@@ -102,13 +105,44 @@ class Certificate:
         return write_whole(Path(path), packed.getvalue(), confidential=True)
 
 
+OF_SUMS = "sums.certificate.json.gz"
+"""What the certificate of a table's sums is called; it stands beside that of the cells."""
+
+
 def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
-    """Check a certificate file exactly and independently of what wrote it; with ``table``, also that it is of this table."""
+    """Check a certificate file exactly and independently of what wrote it; with ``table``, also that it is of this table.
+
+    A table with sums of cells at risk has a second certificate beside the first, which must then hold too.
+    """
     if table is None:
         return checker.verify(path)
     if not isinstance(table, Table):
         raise InputError(f"table: a {type(table).__name__} is no Table; give the table that was protected")
-    expected = _stated(table.relations, table.scaled, table.lower, table.upper, table.sensitivity.levels)
+    s = table.sensitivity
+    expected = _stated(table.relations, table.scaled, table.lower, table.upper, s.levels)
+    beside = Path(path).with_name(OF_SUMS)
+    if Path(path).name == OF_SUMS:
+        return _verify_sums(beside, table)
+    verdict = checker.verify(path, expected={**expected, "decimals": table.decimals})
+    if not verdict or not s.sums or verdict.protected is False:
+        return verdict
+    second = _verify_sums(beside, table)
+    reason = (
+        f"the table has sums of cells at risk, and {beside.name} beside the certificate does not hold: {second.reason}"
+    )
+    return verdict if second else checker.Verdict(False, reason)
+
+
+def _verify_sums(path: Path, table: Table) -> checker.Verdict:
+    """Check the certificate of the sums of a table's cells."""
+    sums, n = table.sensitivity.sums, table.cells
+    expected = _stated(
+        with_sums(table.relations, sums),
+        add_up(table.scaled, sums),
+        unbounded(table.lower, -NO_BOUND, len(sums)),
+        unbounded(table.upper, NO_BOUND, len(sums)),
+        sensitivity_of_sums(n, sums).levels,
+    )
     return checker.verify(path, expected={**expected, "decimals": table.decimals})
 
 

@@ -89,6 +89,11 @@ class Ends:
         return low, high
 
     @property
+    def any_open(self) -> bool:
+        """Whether an end is still wanted."""
+        return any(bool(side.any()) for side in self.open)
+
+    @property
     def met(self) -> Bools:
         """Levels that the tables found already meet."""
         assert self.levels is not None

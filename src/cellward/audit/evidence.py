@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +18,7 @@ from cellward.audit.settle import Question, settle
 from cellward.errors import VerificationError
 from cellward.instance import Instance
 from cellward.risk.levels import Levels
+from cellward.table.relations import ranges
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -138,25 +139,85 @@ def _choose(ends: Sequence[Ends]) -> list[Shown]:
             if mark not in seen:
                 seen.add(mark)
                 pool.append(witness)
-    usable = [[one.region.contains_shift(w.shift, w.denominator) for w in pool] for one in ends]
-    reaches = [_reaches(one, pool, np.array(good, bool)) for one, good in zip(ends, usable, strict=True)]
-    left = [np.stack([needed, needed_high]) for needed, needed_high in (_needed(one) for one in ends)]
+    shows = _Shows(ends, pool)
     chosen: list[Shown] = []
-    while any(x.any() for x in left):
-        gain = sum((reach & todo).sum(axis=(1, 2)) for reach, todo in zip(reaches, left, strict=True))
-        best = int(np.argmax(gain)) if pool else -1
-        if best < 0 or not gain[best]:
+    while shows.left:
+        best = shows.best()
+        if best < 0:
             raise VerificationError("levels called met are not shown by the tables found; nothing is released")
-        covers = []
-        for k, (reach, todo) in enumerate(zip(reaches, left, strict=True)):
-            new = reach[best] & todo
-            if new.any():
-                levels = ends[k].levels
-                assert levels is not None
-                covers.append((k, levels.cell[new.any(axis=0)]))
-                todo &= ~reach[best]
-        chosen.append(Shown(pool[best], tuple(covers)))
+        chosen.append(Shown(pool[best], tuple(shows.take(best))))
     return chosen
+
+
+def _usable(ends: Sequence[Ends], pool: Sequence[Witness]) -> Iterator[Bools]:
+    """For each attacker, which witnesses lie in its region.
+
+    All regions have the same equations and center. A witness is tested against the equations and the widest bounds once, and for each attacker then
+    only in the cells where it knows more.
+    """
+    regions = [one.region for one in ends]
+    lo, hi = (np.minimum.reduce([r.lo for r in regions]), np.maximum.reduce([r.hi for r in regions]))
+    widest = Region(regions[0].relations, lo, hi, False, regions[0].center)
+    inside = np.array([widest.contains_shift(w.shift, w.denominator) for w in pool], bool)
+    whole = np.array([w.denominator == 1 for w in pool], bool)
+    for region in regions:
+        more = np.flatnonzero((region.lo != lo) | (region.hi != hi))
+        usable = inside & whole
+        if len(more) and usable.any():
+            y = region.center[more] + np.stack([pool[w].shift[more] for w in np.flatnonzero(usable).tolist()])
+            usable[usable] = np.all((y >= region.lo[more]) & (y <= region.hi[more]), axis=1)
+        for w in np.flatnonzero(inside & ~whole).tolist():
+            usable[w] = region.contains_shift(pool[w].shift, pool[w].denominator)
+        yield usable
+
+
+class _Shows:
+    """Which witness shows which requirement: a column for each attacker, side and level that needs a witness."""
+
+    def __init__(self, ends: Sequence[Ends], pool: Sequence[Witness]) -> None:
+        self._ends = ends
+        rows, columns, wanted = [], [], []
+        self._start = [0]
+        for one, usable in zip(ends, _usable(ends, pool), strict=True):
+            assert one.levels is not None
+            reach = _reaches(one, pool, usable).reshape(len(pool), 2 * len(one.levels))
+            row, column = np.nonzero(reach)
+            rows.append(row)
+            columns.append(column + self._start[-1])
+            wanted.append(np.concatenate(_needed(one)))
+            self._start.append(self._start[-1] + 2 * len(one.levels))
+        self._todo = np.concatenate(wanted)
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        by_row, by_column = np.argsort(row, kind="stable"), np.argsort(column, kind="stable")
+        self._column, self._row = column[by_row], row[by_column]
+        self._row_start = np.searchsorted(row[by_row], np.arange(len(pool) + 1))
+        self._column_start = np.searchsorted(column[by_column], np.arange(len(self._todo) + 1))
+        self._gain = np.bincount(row[self._todo[column]], minlength=len(pool))
+
+    @property
+    def left(self) -> bool:
+        """Whether a requirement is still without a witness."""
+        return bool(self._todo.any())
+
+    def best(self) -> int:
+        """The witness that shows most of what is left; −1 where none shows anything."""
+        best = int(np.argmax(self._gain)) if len(self._gain) else -1
+        return best if best >= 0 and self._gain[best] else -1
+
+    def take(self, witness: int) -> list[tuple[int, Ints]]:
+        """Use a witness: by attacker, the cells whose levels it helps to meet and no earlier one did."""
+        mine = self._column[self._row_start[witness] : self._row_start[witness + 1]]
+        new = np.sort(mine[self._todo[mine]])
+        self._todo[new] = False
+        others = self._row[ranges(self._column_start[new], self._column_start[new + 1])]
+        self._gain -= np.bincount(others, minlength=len(self._gain))
+        covers = []
+        which = np.searchsorted(self._start, new, side="right") - 1
+        for k in np.unique(which).tolist():
+            levels = self._ends[k].levels
+            assert levels is not None
+            covers.append((k, levels.cell[np.unique((new[which == k] - self._start[k]) % len(levels))]))
+        return covers
 
 
 def _needed(ends: Ends) -> tuple[Bools, Bools]:
@@ -171,9 +232,11 @@ def _reaches(ends: Ends, pool: Sequence[Witness], usable: Bools) -> NDArray[np.b
     assert ends.levels is not None
     levels = ends.levels
     out = np.zeros((len(pool), 2, len(levels)), bool)
-    for w in np.flatnonzero(usable).tolist():
-        shift, d = pool[w].shift[levels.cell], pool[w].denominator
-        out[w] = np.stack((shift <= -levels.lpl * d, shift >= levels.upl * d))
+    chosen = np.flatnonzero(usable).tolist()
+    if chosen and len(levels):
+        shift = np.stack([pool[w].shift[levels.cell] for w in chosen])
+        d = np.array([[pool[w].denominator] for w in chosen], np.int64)
+        out[chosen] = np.stack((shift <= -levels.lpl * d, shift >= levels.upl * d), axis=1)
     for j in np.flatnonzero(levels.spl > levels.lpl + levels.upl).tolist():
         mine = [pool[w] if usable[w] else Witness(np.zeros_like(pool[w].shift)) for w in range(len(pool))]
         _, _, at_low, at_high = _extremes(mine, int(levels.cell[j]))

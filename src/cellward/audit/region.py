@@ -31,6 +31,8 @@ class Region:
     hi: Ints
     whole: bool
     center: Ints
+    own: Ints | None = None
+    """The cells of which the attacker knows more than the public, looked at first."""
 
     def __post_init__(self) -> None:
         freeze(self.lo, self.hi, self.center)
@@ -41,7 +43,7 @@ class Region:
     ) -> Region:
         """Public bounds, what the release tells, and what the attacker knows by itself."""
         lo, hi = attacker.narrow(np.maximum(lower, knowledge.lo), np.minimum(upper, knowledge.hi))
-        return Region(relations, lo, hi, knowledge.whole or attacker.whole, center)
+        return Region(relations, lo, hi, knowledge.whole or attacker.whole, center, attacker.cell)
 
     @cached_property
     def outer(self) -> tuple[Ints, Ints]:
@@ -59,6 +61,10 @@ class Region:
 
     def contains(self, y: Ints) -> bool:
         """Whether a whole table lies in the region, exactly."""
+        if self.own is not None:
+            mine = y[self.own]
+            if np.any(mine < self.lo[self.own]) or np.any(mine > self.hi[self.own]):
+                return False
         inside = bool(np.all(y >= self.lo) and np.all(y <= self.hi))
         return inside and not self.relations.residual(y).any()
 

@@ -13,6 +13,7 @@ from cellward.audit.effort import Effort, Progress
 from cellward.audit.ends import Ends, Witness
 from cellward.audit.linear import one_by_one, push
 from cellward.audit.region import Region
+from cellward.audit.single_moves import SingleMoves
 from cellward.audit.swaps import Swaps
 from cellward.risk.levels import Levels
 from cellward.table.labels import Labels
@@ -37,15 +38,23 @@ def settle(questions: Sequence[Question], labels: Labels, inside: Sequence[Ints]
     swaps = Swaps.of(relations, labels) if _structured(questions) else None
     ends = [Ends(question.region, question.cells, question.levels) for question in questions]
     report = _Report(ends, effort.progress)
+    several = len(ends) > 1 and all(question.levels is not None for question in questions)
+    moves = (
+        SingleMoves(swaps, labels, ends, np.random.default_rng(effort.seed)) if swaps is not None and several else None
+    )
 
     def run(k: int, known: Sequence[Witness], pool: ThreadPoolExecutor | None) -> None:
         mine, rng = ends[k], np.random.default_rng([effort.seed, k])
         for y in inside:
             if mine.region.contains(y):
                 mine.see(y)
-        for witness in known:
+        if moves is not None:
+            moves.settle(mine)
+        for witness in known if mine.any_open else ():
             mine.see_shift(witness.shift, witness.denominator)
         report(k)
+        if not mine.any_open:
+            return
         if swaps is not None:
             swaps.explore(mine, rng, effort.over)
             report(k)

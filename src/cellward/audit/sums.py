@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.audit.knowledge import Knowledge
+from cellward.errors import printable
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.risk.attacker import Attacker
@@ -21,11 +22,10 @@ Ints = NDArray[np.int64]
 def instance_of_sums(instance: Instance, knowledge: Knowledge) -> Instance | None:
     """The instance with its sums at risk as further cells, of which alone something is asked; None where there are none.
 
-    Attackers with levels of their own are judged by these; the sums are asked of the others. Nothing is published of a sum, and moving it costs
-    nothing.
+    Nothing is published of a sum, and moving it costs nothing.
     """
     sums = instance.sensitivity.sums
-    attackers = attackers_of_sums(instance.attackers, knowledge)
+    attackers = attackers_of_sums(instance.attackers, knowledge, instance.cells)
     if not sums or not attackers:
         return None
     n = instance.cells
@@ -43,11 +43,17 @@ def instance_of_sums(instance: Instance, knowledge: Knowledge) -> Instance | Non
     )
 
 
-def attackers_of_sums(attackers: tuple[Attacker, ...], knowledge: Knowledge) -> tuple[Attacker, ...]:
-    """The attackers that sums are to be kept from: those judged by the table's own levels."""
-    return tuple(
-        replace(attacker, whole=attacker.whole or knowledge.whole) for attacker in attackers if attacker.levels is None
-    )
+def attackers_of_sums(attackers: tuple[Attacker, ...], knowledge: Knowledge, cells: int) -> tuple[Attacker, ...]:
+    """The attackers that sums are to be kept from: those judged by the table's own levels, and those with levels on sums."""
+    found = []
+    for attacker in attackers:
+        levels = None
+        if attacker.levels is not None:
+            if attacker.sums is None or not len(attacker.sums):
+                continue
+            levels = replace(attacker.sums, cell=attacker.sums.cell + cells)
+        found.append(replace(attacker, whole=attacker.whole or knowledge.whole, levels=levels, sums=None))
+    return tuple(found)
 
 
 def knowledge_of_sums(knowledge: Knowledge, sums: int) -> Knowledge:
@@ -58,7 +64,8 @@ def knowledge_of_sums(knowledge: Knowledge, sums: int) -> Knowledge:
 def labels_of_sums(labels: Labels, sums: tuple[CellSum, ...]) -> Labels:
     """Cells by number, the sums by what they add up."""
     named = {
-        labels.cells + k: f"the sum {' + '.join(labels.name(i) for i in one.cell.tolist())} that {one.unit} dominates"
+        labels.cells
+        + k: f"the sum {' + '.join(labels.name(i) for i in one.cell.tolist())} that {printable(one.unit)} dominates"
         for k, one in enumerate(sums)
     }
     return Labels(labels.cells + len(sums), named=named)

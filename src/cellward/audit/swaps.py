@@ -8,6 +8,7 @@ together, each as far as the bounds let it. From the true table this reaches nea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -104,6 +105,17 @@ class Exchanges:
         kept = {code: coef for code, coef in kept.items() if coef}
         return np.array([list(kept)], np.int64), np.array([list(kept.values())], np.int64)
 
+    def through(self, code: int, rng: np.random.Generator) -> dict[int, int]:
+        """An exchange that adds to this code: of a leaf below it (or itself) alone, or against a leaf that is not below it."""
+        below = np.repeat(np.arange(len(self.leaf)), np.diff(self.start))[(self.code == code) & (self.coef > 0)]
+        if not len(below):
+            return {}
+        kept = self._column(int(rng.choice(below)))
+        if rng.random() < 0.5:
+            for other, coef in self._column(int(rng.integers(len(self.leaf)))).items():
+                kept[other] = kept.get(other, 0) - coef
+        return {other: coef for other, coef in kept.items() if coef} if kept.get(code, 0) > 0 else {}
+
     def _column(self, k: int) -> dict[int, int]:
         part = slice(int(self.start[k]), int(self.start[k + 1]))
         return dict(zip(self.code[part].tolist(), self.coef[part].tolist(), strict=True))
@@ -183,6 +195,19 @@ class Swaps:
         cells = self.place[cells]
         complete = (cells >= 0).all(axis=1)
         return cells[complete], signs[complete]
+
+    def through(self, codes: Sequence[int], rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """One move that adds to the cell with these codes: (cells, factors); empty where it meets a combination that the table lacks."""
+        none = np.zeros(0, np.int64)
+        cells, factor = np.zeros(1, np.int64), np.ones(1, np.int64)
+        for width, exchange, code in zip(self.widths, self.exchanges, codes, strict=True):
+            kept = exchange.through(code, rng)
+            if not kept:
+                return none, none
+            cells = (cells[:, None] * width + np.array(list(kept), np.int64)).ravel()
+            factor = (factor[:, None] * np.array(list(kept.values()), np.int64)).ravel()
+        cells = self.place[cells]
+        return (cells, factor) if bool((cells >= 0).all()) else (none, none)
 
     def explore(self, ends: Ends, rng: np.random.Generator, stop: Any) -> None:
         """Walk through the region from a table inside it, towards the ends still wanted, until nothing new is reached."""

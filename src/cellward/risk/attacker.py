@@ -29,7 +29,8 @@ class Attacker:
     """A name, bounds on some cells (scaled integers; ±NO_BOUND where nothing more is known), and whether it knows that values are whole.
 
     Made by :meth:`external`, :meth:`knowing`, :meth:`respondent` or :meth:`coalition`, which check it against the table. ``levels`` are what must
-    be kept from this attacker; None: the table's own. ``own`` are its contributions to ``cell``, which add up in a coalition.
+    be kept from this attacker; None: the table's own. ``own`` are its contributions to ``cell``, which add up in a coalition. ``sums`` are its
+    levels on the table's sums at risk, by their numbers; used where it has ``levels`` of its own.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Attacker:
     upper: Ints = field(default_factory=lambda: _NONE)
     own: Ints = field(default_factory=lambda: _NONE)
     levels: Levels | None = None
+    sums: Levels | None = None
 
     # ---- making ----------------------------------------------------------------------------------------------------------------------------
 
@@ -147,8 +149,9 @@ class Attacker:
     ) -> list[Attacker]:
         """The external attacker, and those that stand behind the cells at risk of a table made from microdata.
 
-        ``respondents``: so many of the largest units of every unsafe cell; each knows its own contribution everywhere, and the cells where it is
-        alone. ``coalitions``: also every two of the three largest together. Each has levels of its own, from the rules that found the cells.
+        ``respondents``: so many of the largest units of every unsafe cell, and the largest of every cell in one equation with it; each knows its own
+        contribution everywhere, and the cells where it is alone. ``coalitions``: also every two of the three largest of an unsafe cell together. Each
+        has levels of its own, from the rules that found the cells.
         """
         from cellward.risk.insiders import insiders
 
@@ -221,6 +224,7 @@ class Attacker:
             upper=self.upper[by],
             own=self.own[by],
             levels=None if self.levels is None else self.levels.permuted(place),
+            sums=self.sums,
         )
 
     def __repr__(self) -> str:

@@ -82,7 +82,7 @@ def find(
         given=np.array(sorted(given), np.int64),
         consenting=consenting,
     )
-    sums = dominated_sums(table, rules, findings.unsafe, findings.hits)
+    sums = dominated_sums(table, rules, findings.unsafe, findings.hits, consenting)
     return Sensitivity(status, lpl, upl, spl, sums), findings
 
 

@@ -1,43 +1,67 @@
-"""Insiders: attackers that stand behind the cells they attack, found from the contributions; rules.md derives their levels.
+"""Insiders: attackers that stand behind the cells of a table, found from the contributions; rules.md derives their levels.
 
-Legend: X total of a cell, s what the attacker contributes to it, x_t the largest contribution of the others.
+Legend: X total of a cell, s what the attacker contributes to it (0: nothing), x_t the largest contribution of the others.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.errors import InputError
+from cellward.errors import InputError, printable
 from cellward.exact import LARGEST, NO_BOUND
 from cellward.risk.attacker import Attacker
 from cellward.risk.concentration import Concentration
+from cellward.risk.dominance import Dominance
 from cellward.risk.findings import Findings
 from cellward.risk.levels import Levels
-from cellward.risk.rule import contributions_of
-from cellward.table.contributions import Parts
+from cellward.risk.rule import Rule, contributions_of
+from cellward.table.contributions import Contributions, Parts
+from cellward.table.relations import Relations, ranges
+from cellward.table.sums import CellSum
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
 Units = tuple[int, ...]
+Asked = tuple[int, int, int]
 IN_COALITION = 3
 """Coalitions are formed of two among so many of the largest."""
 
 
 def insiders(table: Table, respondents: int, *, coalitions: bool, whole: bool) -> list[Attacker]:
-    """An attacker for each of the largest units (and pairs of them) of the unsafe cells, in the order of their numbers.
+    """The units that may attack the unsafe cells, and pairs of them, in the order of their numbers.
 
-    One that nothing has to be kept from is left out.
+    These are the largest units of every cell that a rule calls unsafe, whatever became of it, and the largest unit of every cell in one equation
+    with an unsafe one: it knows a cell that helps. Each is asked about all unsafe cells that share an equation with a cell it contributes to. One
+    that nothing has to be kept from is left out.
     """
     c, findings = contributions_of(table), table.findings
     if findings is None or c.parts is None:
         raise InputError(
             "attackers: the cells at risk of this table were not found by rules; use table.find(PPercent(10)) first"
         )
-    whole_number = isinstance(respondents, int) and not isinstance(respondents, bool)
-    if not whole_number or not 0 <= respondents <= c.kept:
+    _check(c, findings.rules, respondents, coalitions=coalitions)
+    near = _Near(table.relations, findings.unsafe)
+    called = np.unique(np.concatenate([findings.unsafe, *findings.hits]))
+    units: set[Units] = {(u,) for u in np.unique(c.unit[:respondents, called]).tolist() if u >= 0}
+    if respondents:
+        units |= {(u,) for u in np.unique(c.unit[0, near.cells]).tolist() if u >= 0}
+    if coalitions:
+        for i in called.tolist():
+            present = sorted(u for u in c.unit[:IN_COALITION, i].tolist() if u >= 0)
+            units.update(combinations(present, 2))
+    asked = _Asked(table, findings)
+    found = [_attacker(table, c.parts, each, near, asked, whole=whole) for each in sorted(units)]
+    return _distinct([attacker for attacker in found if attacker is not None])
+
+
+def _check(c: Contributions, rules: Sequence[Rule], respondents: object, *, coalitions: bool) -> None:
+    if not isinstance(respondents, int) or isinstance(respondents, bool) or not 0 <= respondents <= c.kept:
         raise InputError(
             f"respondents={respondents!r}: give a whole number from 0 to {c.kept}, the largest contributions kept; tabulate with largest= for more"
         )
@@ -45,16 +69,37 @@ def insiders(table: Table, respondents: int, *, coalitions: bool, whole: bool) -
         raise InputError(
             f"coalitions: they are formed among the {IN_COALITION} largest, but {c.kept} were kept; tabulate with largest=3"
         )
-    targets: dict[Units, list[int]] = {}
-    for i in findings.unsafe.tolist():
-        present = [u for u in c.unit[:, i].tolist() if u >= 0]
-        for u in present[:respondents]:
-            targets.setdefault((u,), []).append(i)
-        for pair in combinations(sorted(present[:IN_COALITION]), 2) if coalitions else ():
-            targets.setdefault(pair, []).append(i)
-    asked = _Asked(table, findings)
-    found = (_attacker(table, c.parts, units, cells, asked, whole=whole) for units, cells in sorted(targets.items()))
-    return [attacker for attacker in found if attacker is not None]
+    members = 2 if coalitions else 1
+    seen = max((rule.others_needed for rule in rules if isinstance(rule, Concentration)), default=0)
+    if seen + members > c.kept and bool((c.units > c.kept).any()):
+        raise InputError(
+            f"attackers: a rule looks at {seen} contributions beside those of {members} attackers, but {c.kept} were kept; tabulate with "
+            f"largest={seen + members}"
+        )
+
+
+class _Near:
+    """Which unsafe cells share an equation with given cells."""
+
+    def __init__(self, relations: Relations, unsafe: Ints) -> None:
+        self._relations = relations
+        self._unsafe = np.zeros(relations.cells, bool)
+        self._unsafe[unsafe] = True
+        order = np.argsort(relations.indices, kind="stable")
+        self._equation = relations.row[order]
+        self._start = np.searchsorted(relations.indices[order], np.arange(relations.cells + 1))
+        self.cells = self.members(unsafe)
+        """All cells in one equation with an unsafe one."""
+
+    def members(self, cells: Ints) -> Ints:
+        """All cells in one equation with one of these, themselves included."""
+        r = self._relations
+        equation = np.unique(self._equation[ranges(self._start[cells], self._start[cells + 1])])
+        return np.unique(np.concatenate((cells, r.indices[ranges(r.indptr[equation], r.indptr[equation + 1])])))
+
+    def unsafe(self, cells: Ints) -> Ints:
+        """The unsafe cells among these."""
+        return cells[self._unsafe[cells]]
 
 
 class _Asked:
@@ -65,67 +110,114 @@ class _Asked:
         self._c = contributions_of(table)
         self._consenting = set(findings.consenting.tolist())
         self._given = set(findings.given.tolist())
-        self._by_rule = [
-            (rule, dict(zip(hit.tolist(), rule.judge(table).upl.tolist(), strict=True)))
-            for rule, hit in zip(findings.rules, findings.hits, strict=True)
-        ]
-
-    def level(self, cell: int, units: Units, own: int) -> int:
-        """The level in scaled units; 0: nothing."""
-        if cell in self._given:
-            return int(self._table.sensitivity.upl[cell])
-        others = [
-            (u, x)
-            for u, x in zip(self._c.unit[:, cell].tolist(), self._c.top[:, cell].tolist(), strict=True)
-            if u >= 0 and u not in units
-        ]
-        amounts = [x for _, x in others]
-        protected = [x for u, x in others if u not in self._consenting]
-        found = 0
-        for rule, hit in self._by_rule:
-            if cell not in hit:
-                continue
+        self._measured: list[tuple[Concentration, frozenset[int]]] = []
+        self._plain: list[dict[int, Asked]] = []
+        for rule, hit in zip(findings.rules, findings.hits, strict=True):
             if isinstance(rule, Concentration):
-                if not protected:
-                    continue
-                seen = amounts if rule.others_needed > 1 else protected
-                level = rule.against(int(self._c.size[cell]), own, seen)
-                found = max(found, -(-level.numerator // level.denominator))
+                self._measured.append((rule, frozenset(hit.tolist())))
             else:
-                found = max(found, hit[cell])
+                j = rule.judge(table)
+                levels = zip(j.lpl.tolist(), j.upl.tolist(), j.spl.tolist(), strict=True)
+                self._plain.append(dict(zip(j.cell.tolist(), levels, strict=True)))
+        self._outside: dict[int, Asked] = {}
+
+    def of(self, cell: int, units: Units, own: int, members: int) -> Asked:
+        """Below, above and in width; to be kept from units of which so many contribute, together so much."""
+        if members:
+            return self._level(cell, units, own)
+        if cell not in self._outside:  # the same for all that do not contribute
+            self._outside[cell] = self._level(cell, (), 0)
+        return self._outside[cell]
+
+    def _level(self, cell: int, units: Units, own: int) -> Asked:
+        if cell in self._given:
+            s = self._table.sensitivity
+            return int(s.lpl[cell]), int(s.upl[cell]), int(s.spl[cell])
+        c = self._c
+        weighted = c.top if c.weighted is None else c.weighted
+        ranked = zip(c.unit[:, cell].tolist(), c.top[:, cell].tolist(), weighted[:, cell].tolist(), strict=True)
+        others = [(u, x, w) for u, x, w in ranked if u >= 0 and u not in units]
+        rules = [rule for rule, hit in self._measured if cell in hit]
+        above = self.measured(rules, int(c.size[cell]), own, others)
+        plain = [found[cell] for found in self._plain if cell in found]
+        return (
+            max([above, *(lpl for lpl, _, _ in plain)]),
+            max([above, *(upl for _, upl, _ in plain)]),
+            max([0, *(spl for _, _, spl in plain)]),
+        )
+
+    def measured(
+        self, rules: Sequence[Concentration], total: int, own: int, others: Sequence[tuple[int, int, int]]
+    ) -> int:
+        """The strictest level of concentration rules; ``others`` are (unit, contribution, weighted contribution), largest first.
+
+        Protected is the largest that has not consented; what its weight adds to it is not anybody else's.
+        """
+        protected = [(x, w) for u, x, w in others if u not in self._consenting]
+        if not protected:
+            return 0
+        x, w = protected[0]
+        found = 0
+        for rule in rules:
+            single = rule.others_needed == 1 and not isinstance(rule, Dominance)
+            level = (
+                rule.against(total - (w - x), own, [x])
+                if single
+                else rule.against(total, own, [x for _, x, _ in others])
+            )
+            found = max(found, -(-level.numerator // level.denominator))
         return min(found, LARGEST)
 
+    def of_sum(self, one: CellSum, units: Units, own: int) -> int:
+        """The level of a sum of cells."""
+        others = [(u, x, x) for u, x in one.largest if u not in units]
+        return self.measured([rule for rule, _ in self._measured], int(self._c.size[one.cell].sum()), own, others)
 
-def _attacker(
-    table: Table, parts: Parts, units: Units, targets: list[int], asked: _Asked, *, whole: bool
-) -> Attacker | None:
+
+def _attacker(table: Table, parts: Parts, units: Units, near: _Near, asked: _Asked, *, whole: bool) -> Attacker | None:
     c = contributions_of(table)
     cell, own, members = _contributed(parts, units)
     alone = c.units[cell] == members
-    at = np.searchsorted(cell, targets)
-    wanted = [
-        (i, asked.level(i, units, int(own[k]))) for i, k in zip(targets, at.tolist(), strict=True) if not alone[k]
-    ]
-    wanted = [(i, level) for i, level in wanted if level > 0]
-    if not wanted:
+    contributed, contributing = np.zeros(table.cells, np.int64), np.zeros(table.cells, np.int64)
+    contributed[cell], contributing[cell] = own, members
+    members_near = near.members(cell)
+    target = np.setdiff1d(near.unsafe(members_near), cell[alone])
+    floor = table.lower if c.negative else np.maximum(table.lower, contributed)
+    levels = _levels(
+        [(i, *asked.of(i, units, int(contributed[i]), int(contributing[i]))) for i in target.tolist()],
+        table.scaled - np.maximum(floor, -LARGEST),
+    )
+    sums = table.sensitivity.sums
+    known = np.zeros(table.cells, bool)
+    known[cell[alone]] = True
+    close = np.zeros(table.cells, bool)
+    close[members_near] = True
+    open_sums = [k for k, one in enumerate(sums) if close[one.cell].any() and not known[one.cell].all()]
+    room = np.array([int((table.scaled - np.maximum(floor, -LARGEST))[one.cell].sum()) for one in sums], np.int64)
+    wanted = ((k, asked.of_sum(sums[k], units, int(contributed[sums[k].cell].sum()))) for k in open_sums)
+    of_sums = _levels([(k, level, level, 0) for k, level in wanted], room)
+    if not len(levels) and not len(of_sums):
         return None
-    target = np.array([i for i, _ in wanted], np.int64)
-    upl = np.array([level for _, level in wanted], np.int64)
-    mine = np.full(len(cell), -NO_BOUND, np.int64) if c.negative else own
-    floor = np.maximum(table.lower[target], mine[np.searchsorted(cell, target)])
-    room = table.scaled[target] - np.maximum(floor, -LARGEST)
     value = table.scaled[cell]
     attacker = Attacker(
-        name=_name(c.name(units[0]) if len(units) == 1 else f"{c.name(units[0])} and {c.name(units[1])}", len(units)),
+        name=f"{'respondent' if len(units) == 1 else 'coalition'} {' and '.join(printable(c.name(u)) for u in units)}",
         whole=whole,
         cell=cell,
-        lower=np.where(alone, value, mine),
+        lower=np.where(alone, value, np.full(len(cell), -NO_BOUND, np.int64) if c.negative else own),
         upper=np.where(alone, value, NO_BOUND),
         own=np.zeros(len(cell), np.int64) if c.negative else own,
-        levels=Levels(target, np.minimum(upl, room), upl, np.zeros(len(target), np.int64)),
+        levels=levels,
+        sums=of_sums,
     )
     attacker.check(table.scaled, table.labels, table.decimals)
     return attacker
+
+
+def _levels(asked: list[tuple[int, int, int, int]], room: Ints) -> Levels:
+    """The positive levels, below no further than there is room."""
+    kept = [(i, min(lpl, int(room[i])), upl, spl) for i, lpl, upl, spl in asked if lpl > 0 or upl > 0 or spl > 0]
+    columns = np.array(kept, np.int64).reshape(-1, 4).T
+    return Levels(*(np.ascontiguousarray(column) for column in columns))
 
 
 def _contributed(parts: Parts, units: Units) -> tuple[Ints, Ints, Ints]:
@@ -138,6 +230,17 @@ def _contributed(parts: Parts, units: Units) -> tuple[Ints, Ints, Ints]:
     return cell, own, members
 
 
-def _name(text: str, members: int) -> str:
-    shown = text if text.isprintable() else ascii(text)
-    return f"{'respondent' if members == 1 else 'coalition'} {shown}"
+def _distinct(attackers: list[Attacker]) -> list[Attacker]:
+    """The attackers with names of their own: a second one of the same name is numbered."""
+    seen: Counter[str] = Counter()
+    out = []
+    taken = {attacker.name for attacker in attackers}
+    for attacker in attackers:
+        seen[attacker.name] += 1
+        name = attacker.name
+        while seen[attacker.name] > 1 and name in taken:
+            name = f"{attacker.name} ({seen[attacker.name]})"
+            seen[attacker.name] += name in taken
+        taken.add(name)
+        out.append(attacker if name == attacker.name else replace(attacker, name=name))
+    return out

@@ -6,7 +6,10 @@ against each other keep their sum. rules.md says which sums are looked at, and w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +24,9 @@ from cellward.table.table import Table
 Ints = NDArray[np.int64]
 
 
-def dominated_sums(table: Table, rules: Sequence[Rule], unsafe: Ints, hits: Sequence[Ints]) -> tuple[CellSum, ...]:
+def dominated_sums(
+    table: Table, rules: Sequence[Rule], unsafe: Ints, hits: Sequence[Ints], consenting: Ints
+) -> tuple[CellSum, ...]:
     """The sums of cells within one equation that the concentration rules call unsafe, because a unit dominates them together."""
     c = table.contributions
     judging = [(rule, hit) for rule, hit in zip(rules, hits, strict=True) if isinstance(rule, Concentration)]
@@ -30,17 +35,73 @@ def dominated_sums(table: Table, rules: Sequence[Rule], unsafe: Ints, hits: Sequ
     at_risk = np.zeros(table.cells, bool)
     at_risk[np.intersect1d(unsafe, np.concatenate([hit for _, hit in judging]))] = True
     spread = _SpreadUnits(c.parts, c)
-    found: dict[tuple[int, ...], CellSum] = {}
+    measures = [rule for rule, _ in judging]
+    seen = max(rule.needs for rule in measures)
+    protected = spread.units - set(consenting.tolist())
+    found: dict[tuple[int, ...], CellSum | None] = {}
     for children in _groups(table, at_risk):
-        for unit in {int(c.unit[0, i]) for i in children if at_risk[i]} & spread.units:
-            behind = [i for i in children if spread.amount(i, unit) > 0]
-            ahead = [i for i in behind if at_risk[i] and c.unit[0, i] == unit]
-            for cells in (behind, ahead):
-                if 2 <= len(cells) < len(children) and tuple(cells) not in found:
-                    level = max(_level(rule, c, spread, cells) for rule, _ in judging)
-                    if level > 0:
-                        found[tuple(cells)] = _at(table, cells, level, c.name(unit))
-    return tuple(found.values())
+        risky = [i for i in children if at_risk[i]]
+        for unit in sorted({u for i in risky for u in c.unit[:seen, i].tolist()} & protected):
+            for cells in _candidates(unit, children, risky, c, spread, measures):
+                if 2 <= len(cells) < len(children) and cells not in found:
+                    found[cells] = _at_risk(table, c, spread, measures, cells, unit)
+    return tuple(one for one in found.values() if one is not None)
+
+
+def _candidates(
+    unit: int,
+    children: Sequence[int],
+    risky: Sequence[int],
+    c: Contributions,
+    spread: _SpreadUnits,
+    rules: Sequence[Concentration],
+) -> Iterable[tuple[int, ...]]:
+    """Sums of parts of one equation that may give a unit away: all it contributes to, every two of these at risk, and for every partner the cells
+    in which the two together are too much, which is the worst sum for them."""
+    yield tuple(i for i in children if spread.amount(i, unit) > 0)
+    own = [i for i in risky if spread.amount(i, unit) > 0]
+    yield from combinations(own, 2)
+    ranked = {i: _ranked(i, c, spread) for i in own}
+    for partner in {None, *(u for i in own for u in c.unit[:, i].tolist() if u >= 0 and u != unit)}:
+        for rule in rules:
+            yield tuple(i for i in own if _together(rule, int(c.size[i]), ranked[i], unit, partner) > 0)
+
+
+def _ranked(cell: int, c: Contributions, spread: _SpreadUnits) -> dict[int, int]:
+    """Those known to contribute to a cell, and how much."""
+    ranked = zip(c.unit[:, cell].tolist(), c.top[:, cell].tolist(), strict=True)
+    return spread.of(cell) | {unit: amount for unit, amount in ranked if unit >= 0}
+
+
+def _together(rule: Concentration, total: int, amounts: dict[int, int], unit: int, partner: int | None) -> Fraction:
+    """The measure of a cell with the unit first, its partner next, and then the largest others."""
+    pair = [amounts.get(unit, 0), *([] if partner is None else [amounts.get(partner, 0)])]
+    others = sorted((amount for u, amount in amounts.items() if u not in (unit, partner)), reverse=True)
+    return rule.level(total, [*pair, *others[: max(rule.needs - 2, 0)]])
+
+
+def _at_risk(
+    table: Table,
+    c: Contributions,
+    spread: _SpreadUnits,
+    rules: Sequence[Concentration],
+    cells: tuple[int, ...],
+    unit: int,
+) -> CellSum | None:
+    """The sum with its level, if a rule calls it unsafe; its largest contributors are among those of the cells and the spread units."""
+    together: Counter[int] = Counter()
+    for i in cells:
+        together.update(spread.of(i))
+        ranked = zip(c.unit[:, i].tolist(), c.top[:, i].tolist(), strict=True)
+        together.update({u: amount for u, amount in ranked if u >= 0 and u not in spread.units})
+    index = np.array(cells, np.int64)
+    largest = tuple(sorted(together.items(), key=lambda pair: (-pair[1], pair[0]))[: c.kept + 2])
+    found = max(rule.level(int(c.size[index].sum()), [x for _, x in largest[: rule.needs]]) for rule in rules)
+    level = -(-found.numerator // found.denominator)
+    if level <= 0:
+        return None
+    room = int(table.scaled[index].sum()) - sum(max(low, -LARGEST) for low in table.lower[index].tolist())
+    return CellSum(index, min(level, room), level, c.name(unit), largest)
 
 
 def _groups(table: Table, at_risk: NDArray[np.bool_]) -> Iterable[list[int]]:
@@ -79,21 +140,3 @@ class _SpreadUnits:
         at = int(np.searchsorted(self._unit[rows], unit))
         here = at < len(self._unit[rows]) and int(self._unit[rows][at]) == unit
         return int(self._amount[rows][at]) if here else 0
-
-
-def _level(rule: Concentration, c: Contributions, spread: _SpreadUnits, cells: Sequence[int]) -> int:
-    """The rule's level of a sum of cells, rounded up; its largest contributors are among those of the cells and the spread units."""
-    together: dict[int, int] = {}
-    for i in cells:
-        for unit, amount in spread.of(i).items():
-            together[unit] = together.get(unit, 0) + amount
-        ranked = zip(c.unit[:, i].tolist(), c.top[:, i].tolist(), strict=True)
-        together |= {unit: amount for unit, amount in ranked if unit >= 0 and unit not in spread.units}
-    level = rule.level(int(c.size[cells].sum()), sorted(together.values(), reverse=True)[: rule.needs])
-    return -(-level.numerator // level.denominator)
-
-
-def _at(table: Table, cells: Sequence[int], level: int, unit: str) -> CellSum:
-    index = np.array(cells, np.int64)
-    room = int(table.scaled[index].sum()) - sum(max(low, -LARGEST) for low in table.lower[index].tolist())
-    return CellSum(index, min(level, room), level, unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +22,20 @@ class CellSum:
     lpl: int
     upl: int
     unit: str
+    largest: tuple[tuple[int, int], ...] = ()
+    """Who contributes most to the sum, largest first: (unit, contribution)."""
 
     def __post_init__(self) -> None:
         freeze(self.cell)
 
     def permuted(self, place: Ints) -> CellSum:
         """The same sum when cell i becomes cell place[i]."""
-        return CellSum(np.sort(place[self.cell]), self.lpl, self.upl, self.unit)
+        return replace(self, cell=np.sort(place[self.cell]))
 
     def times(self, factor: int) -> CellSum:
         """The same sum counted in a unit ``factor`` times finer."""
-        return CellSum(self.cell, self.lpl * factor, self.upl * factor, self.unit)
+        largest = tuple((unit, amount * factor) for unit, amount in self.largest)
+        return replace(self, lpl=self.lpl * factor, upl=self.upl * factor, largest=largest)
 
 
 def with_sums(relations: Relations, sums: Sequence[CellSum]) -> Relations:
