@@ -324,7 +324,7 @@ def tabulate(
         files.append(write(table, out))
         if rules and not as_json:
             typer.echo(
-                "note: the file holds statuses and levels, not who stands behind the cells; to protect against respondents too, use a job (cellward run)",
+                "note: the file holds statuses and levels, not who stands behind the cells; to protect against respondents, use a job (cellward run)",
                 err=True,
             )
     if findings is not None:
