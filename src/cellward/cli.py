@@ -314,12 +314,14 @@ def tabulate(
     from cellward.risk.written import read_rule
 
     rules = [*(() if policy is None else named_rules(policy)), *map(read_rule, rule or [])]
+    _refuse_same(source, out, findings)
     if findings is not None and not rules:
         raise InputError("--findings: there are no rules to find anything by; give --rule or --policy")
     with _progress(f"adding up {source.name}"):
         table = _tabulated(source, reading, threads)
         table = table.find(*rules) if rules else table
     files = []
+    why = None if findings is None else findings_csv(table)
     if out is not None:
         files.append(write(table, out))
         if rules and not as_json:
@@ -328,20 +330,35 @@ def tabulate(
                 err=True,
             )
     if findings is not None:
-        files.append(write_whole(findings, findings_csv(table), confidential=True))
+        files.append(write_whole(findings, why or b"", confidential=True))
     if as_json:
         c = table.contributions
         facts = {"cells": table.cells, "equations": table.relations.equations, "sensitive": len(table.sensitive)}
-        facts |= {"records": int(c.rows.max(initial=0)) if c else 0, "sums": len(table.sensitivity.sums)}
+        facts |= {
+            "records": c.records if c else 0,
+            "dropped": c.dropped if c else 0,
+            "sums": len(table.sensitivity.sums),
+        }
         typer.echo(json.dumps(facts | {"rules": table.findings.counts() if table.findings else {}}))
     else:
         for line in [*_found(table), *(f"  {path}  (confidential)" for path in files)]:
             typer.echo(line)
 
 
+def _refuse_same(*paths: Path | None) -> None:
+    """Refuse an output that is the input, or another output."""
+    given = [path.resolve() for path in paths if path is not None]
+    if len(set(given)) < len(given):
+        twice = next(path for path in given if given.count(path) > 1)
+        raise InputError(f"{twice}: is read and written, or written twice; give each output a name of its own")
+
+
 def _found(table: "Table") -> list[str]:
     """A table from records in a few lines, and what was found in it."""
     lines = [repr(table)]
+    if (c := table.contributions) is not None:
+        left_out = f", {c.dropped:,} left out (no value or no code)" if c.dropped else ""
+        lines.append(f"{c.records:,} records added up{left_out}.")
     if table.findings is not None:
         lines += table.findings.lines()
     if sums := len(table.sensitivity.sums):
@@ -366,12 +383,14 @@ def run(
     job = Job.read(source)
     with _progress(f"reading {job.source.name}"):
         table = job.table()
-    kept = job.write_table(table)
     if not as_json:
-        for line in [job.name, *_found(table)[1:], *([f"  {kept}  (confidential)"] if kept else [])]:
+        for line in [job.name, *_found(table)[1:]]:
             typer.echo(line)
     if job.method is None:
-        if as_json:
+        kept = job.write_table(table)
+        if not as_json:
+            typer.echo(f"  {kept}  (confidential)")
+        else:
             typer.echo(json.dumps({"cells": table.cells, "sensitive": len(table.sensitive)}))
         return
     with _progress(f"protecting {table.cells:,} cells"), _ending_on_interrupt():
@@ -598,7 +617,7 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         lines.append(
             f"note: {unchanged:,} of {len(unsafe):,} unsafe cells are multiples of their base and are published as they are"
         )
-    lines += [f"  {path}  ({FILES[path.name]})" for path in files]
+    lines += [f"  {path}  ({FILES.get(path.name, 'confidential')})" for path in files]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
 

@@ -25,3 +25,9 @@ class VerificationError(CellwardError):
 def printable(text: str) -> str:
     """A text from the user's data for a sentence: as it is, or escaped where it could not be printed."""
     return text if text.isprintable() else ascii(text)
+
+
+def brief(text: str) -> str:
+    """A text from the user's data quoted for a sentence, cut where it is long."""
+    shown = repr(text)
+    return shown if len(shown) <= 60 else f"{shown[:57]}…'"

@@ -15,6 +15,8 @@ def write_whole(path: Path, data: bytes, *, confidential: bool = False) -> Path:
     A confidential file can be read by its owner alone.
     """
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise InputError(f"{path}: is a link, a folder or a device, and would be replaced; choose another name")
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error

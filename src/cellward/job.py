@@ -20,14 +20,14 @@ from cellward.formats.registry import write as write_table
 from cellward.formats.text import decode_file, naming
 from cellward.formats.toml_file import read_toml
 from cellward.hierarchy import Hierarchy
-from cellward.outputs import summary, write_outputs
+from cellward.outputs import FILES, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.rounding import ControlledRounding
 from cellward.protection import Protection
 from cellward.report.findings import findings_csv
 from cellward.risk.attacker import Attacker, Cell
 from cellward.risk.manual import Manual
-from cellward.risk.policy import named_rules
+from cellward.risk.policy import BUILT_IN, named_rules
 from cellward.risk.rule import Rule
 from cellward.risk.written import read_rule
 from cellward.table.frame import LongSpec
@@ -97,6 +97,9 @@ class Job:
             if "method" in self.said
             else ("table", "for the table, as there is no [method]")
         )
+        wrong = {"microdata": "names", "table": "query"}[self.kind]
+        if wrong in self.said["input"]:
+            raise InputError(f"[input] {wrong}: not known for kind = {self.kind!r}; leave it out")
         for section, key, what in (("input", "file", "of records or cells"), ("output", *ends)):
             if key not in self.said[section]:
                 raise InputError(f"[{section}]: there is no {key} {what}; name it")
@@ -104,6 +107,10 @@ class Job:
             raise InputError("[roles]: there is no dims; name the dimension columns")
         if "method" in self.said and self.said["method"].get("name", "round") != "round":
             raise InputError(f"[method] name={self.said['method']['name']!r} is not known; use round")
+        outputs = [self._beside(self.said["output"][key]) for key in ("table",) if key in self.said["output"]]
+        outputs += [self.folder / name for name in FILES] if "folder" in self.said["output"] else []
+        if self.source in outputs or self.path in outputs:
+            raise InputError("[output]: the input itself would be overwritten; choose another folder or name")
         if "key" in self.said["output"] and "key_file" in self.said["output"]:
             raise InputError("[output]: give key or key_file, not both")
 
@@ -162,7 +169,7 @@ class Job:
             raise InputError(
                 f"{where}: give a .hrc file, or {{file = …, levels = […]}}, or {{file = …, child = …, parent = …}}"
             )
-        _refuse_unknown(given, ("file", "levels", "child", "parent", "lead"), where)
+        _refuse_unknown(given, {"file": _TEXT, "levels": _LIST, "child": _TEXT, "parent": _TEXT, "lead": _TEXT}, where)
         file = self._beside(given["file"]) if "file" in given else self.source
         if "lead" in given:
             return read_hrc(file, total=total, lead=str(given["lead"]))
@@ -184,8 +191,8 @@ class Job:
         section = self.said.get("risk", {})
         found: list[Rule] = []
         if "policy" in section:
-            built_in = section["policy"].startswith("default")
-            found += named_rules(section["policy"] if built_in else self._beside(section["policy"]))
+            named = section["policy"]
+            found += named_rules(named if named in BUILT_IN else self._beside(named))
         found += [read_rule(text) for text in _texts(section.get("rules", []), "[risk] rules")]
         for decision in self.said.get("manual", []):
             options = {key: value for key, value in decision.items() if key not in ("cells", "reason")}
@@ -234,17 +241,15 @@ class Job:
             self.key, self.method, self.rules  # noqa: B018 (mistakes are told before the work begins)
             given = {"hierarchies": self.hierarchies, **self.said["roles"]}
             reading = {key: value for key, value in self.said["input"].items() if key not in ("file", "kind")}
-        if self.kind == "table":
-            if self.rules:
-                raise InputError(
-                    f"{self.path}: [risk] needs to know who stands behind the cells; give records, or statuses and levels as columns"
-                )
-            return read_table(self.source, **reading, **given)
-        table = Table.from_microdata(self.source, **reading, threads=self.said["output"].get("threads"), **given)
-        if not self.rules:
-            return table
-        with naming(self.path):
-            return table.find(*self.rules, waivers=self._waivers(), **self._exceptions())
+            if self.kind == "table":
+                if self.rules or self.said.get("risk"):
+                    raise InputError(
+                        "[risk] needs to know who stands behind the cells; give records, or statuses and levels as columns"
+                    )
+                return read_table(self.source, **reading, **given)
+            table = Table.from_microdata(self.source, **reading, threads=self.said["output"].get("threads"), **given)
+            exceptions = {"waivers": self._waivers(), **self._exceptions()}
+            return table.find(*self.rules, **exceptions) if self.rules or any(exceptions.values()) else table
 
     def _waivers(self) -> list[str]:
         given = self.said.get("risk", {}).get("waivers", [])
@@ -260,6 +265,8 @@ class Job:
             if not isinstance(entry, dict) or "cell" not in entry:
                 raise InputError("[risk] levels: write each as {cell = [codes], lpl = …, upl = …, spl = …}")
             _refuse_unknown(entry, ("cell", "lpl", "upl", "spl"), "[risk] levels")
+            if _cell(entry["cell"]) in levels:
+                raise InputError(f"[risk] levels: {entry['cell']} is named twice; name it once")
             levels[_cell(entry["cell"])] = tuple(entry.get(side, 0) for side in ("lpl", "upl", "spl"))
         return {"frozen": [_cell(cell) for cell in section.get("frozen", [])], "levels": levels or None}
 
@@ -310,7 +317,9 @@ class Job:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
         job = {"name": self.name, "file": self.path.name, "sha256": self.digest, "input_sha256": digest}
         more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
-        return write_outputs(protection, self.folder, {**summary(protection, verified=True), "job": job}, more)
+        files = write_outputs(protection, self.folder, {**summary(protection, verified=True), "job": job}, more)
+        kept = self.write_table(table)
+        return files if kept is None else [*files, kept]
 
 
 def _refuse_unknown(section: Any, known: Iterable[str] | Mapping[str, tuple[type, ...]], where: str) -> None:

@@ -36,8 +36,12 @@ def decimal(
     return int(number) if number == number.to_integral_value() else number
 
 
+MOST = 10**6
+"""No rule counts further."""
+
+
 def count(value: object, where: str, *, least: int = 1) -> int:
-    """A whole number, at least ``least``."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{where}={value!r}; give a whole number of at least {least}")
+    """A whole number from ``least`` to MOST."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not least <= value <= MOST:
+        raise InputError(f"{where}={value!r}; give a whole number from {least} to {MOST:,}")
     return int(value)

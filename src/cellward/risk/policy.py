@@ -109,11 +109,14 @@ class Policy:
         return "\n".join(out) + "\n"
 
 
+BUILT_IN = {"default": False, "default for counts": True}
+"""The policies that need no file; whether they are for tables of counts."""
+
+
 def named_rules(name: str | os.PathLike[str]) -> tuple[Rule, ...]:
     """The rules of a policy file, or of the policies called ``default`` and ``default for counts``."""
-    built_in = {"default": False, "default for counts": True}
-    if isinstance(name, str) and name in built_in:
-        return Policy.default(counts=built_in[name]).rules
+    if isinstance(name, str) and name in BUILT_IN:
+        return Policy.default(counts=BUILT_IN[name]).rules
     return Policy.read(name).rules
 
 

@@ -98,7 +98,8 @@ class Rule(ABC):
     def short(self) -> str:
         """The rule as it is written: ``PPercent(10, n=2)``."""
         leading = self._leading()
-        shown = [f"{value}" if name in leading else f"{name}={value}" for name, value in self.stated.items()]
+        written = {name: repr(value) if isinstance(value, str) else str(value) for name, value in self.stated.items()}
+        shown = [text if name in leading else f"{name}={text}" for name, text in written.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cellward.errors import InputError
+from cellward.errors import InputError, brief
 from cellward.risk.policy import RULES
 from cellward.risk.rule import Rule
 
@@ -22,10 +22,10 @@ def read_rule(text: str) -> Rule:
     try:
         call = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InputError(f"rule {text!r}: not readable; {example}") from None
+        raise InputError(f"rule {brief(text)}: not readable; {example}") from None
     name = call.func if isinstance(call, ast.Call) else call
     if not isinstance(name, ast.Name) or name.id not in known:
-        raise InputError(f"rule {text!r}: it is none of {', '.join(BY_NAME)}; {example}")
+        raise InputError(f"rule {brief(text)}: it is none of {', '.join(BY_NAME)}; {example}")
     try:
         given = [ast.literal_eval(entry) for entry in call.args] if isinstance(call, ast.Call) else []
         named = (
@@ -33,6 +33,6 @@ def read_rule(text: str) -> Rule:
         )
         return known[name.id](*given, **named)
     except InputError as error:
-        raise InputError(f"rule {text!r}: {error}") from None
-    except (TypeError, ValueError) as error:
-        raise InputError(f"rule {text!r}: its parameters are not readable ({error}); {example}") from None
+        raise InputError(f"rule {brief(text)}: {error}") from None
+    except (TypeError, ValueError, MemoryError, RecursionError):
+        raise InputError(f"rule {brief(text)}: its parameters are not readable; {example}") from None

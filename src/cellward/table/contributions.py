@@ -55,6 +55,10 @@ class Contributions:
     are summed before they are ranked.
     """
 
+    records: int = 0
+    """Records that were added up."""
+    dropped: int = 0
+    """Records that were left out, because they have no value or no code."""
     rows: Ints
     """Records behind each cell."""
     units: Ints
@@ -102,6 +106,4 @@ class Contributions:
         return self.names[unit]
 
     def __repr__(self) -> str:
-        return (
-            f"Contributions({self.cells:,} cells, {int(self.rows.max(initial=0)):,} records, {self.kept} largest kept)"
-        )
+        return f"Contributions({self.cells:,} cells, {self.records:,} records, {self.kept} largest kept)"

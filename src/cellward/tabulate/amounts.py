@@ -55,7 +55,7 @@ def _measured(source: Source, name: str, number: str, places: int, decimals: int
     if exactly:
         sql = f"CAST({number} * {10**d} AS BIGINT)" if d else f"CAST({number} AS BIGINT)"
     else:
-        sql = f"CAST(CAST({number} AS DECIMAL(18, {d})) * {10**d} AS BIGINT)"
+        sql = f"CAST(CAST({number} AS DECIMAL(38, {d})) * {10**d} AS BIGINT)"
     return Amounts(sql, d, largest, blanks, negatives, records)
 
 
@@ -109,7 +109,7 @@ def _texts(source: Source, name: str, column: str, decimals: int | None, mark: s
     if wrong is not None:
         entry = source.one(f"SELECT {column} FROM {source.relation} WHERE rn = {wrong}")[0]
         shown = entry if len(entry) <= 40 else entry[:37] + "..."
-        if re.fullmatch(r"\s*[+-]?\d{1,3}(\.?\d{3})*,\d+\s*|\s*[+-]?\d*,\d+\s*", entry) and mark == ".":
+        if re.fullmatch(r"\s*[+-]?\d*,\d+\s*", entry) and mark == ".":
             remedy = "if the comma is a decimal mark, say so with decimal=',' (--decimal ,)"
         elif mark == ",":
             remedy = "write digits with a comma for decimals and no points, such as 1234,5"
@@ -139,7 +139,7 @@ def _digits(
     assert decimals is not None
     largest = fits(source, name, most, decimals)
     return Amounts(
-        f"CAST(CAST({text} AS DECIMAL(18, {decimals})) * {10**decimals} AS BIGINT)",
+        f"CAST(CAST({text} AS DECIMAL(38, {decimals})) * {10**decimals} AS BIGINT)",
         decimals,
         largest,
         blanks,
@@ -153,14 +153,18 @@ def _refuse_no_records(source: Source, records: int) -> None:
         raise InputError(f"{source.name}: there are no records; give at least one")
 
 
+MOST_DECIMALS = 17
+"""More decimals than any number below 2^53 needs."""
+
+
 def fits(source: Source, name: str, most: float, decimals: int) -> int:
     """A bound on the size of the scaled numbers; refused where one alone is beyond exactness."""
-    if most * 10.0**decimals > LARGEST or decimals > 17:
-        fewer = max((d for d in range(decimals) if most * 10.0**d <= LARGEST / 1024), default=None)
-        remedy = "choose a larger unit" if fewer is None else f"round them with decimals={fewer} (--decimals {fewer})"
+    if decimals > MOST_DECIMALS or most * 10.0**decimals > LARGEST:
+        fewer = max((d for d in range(min(decimals, 12)) if most * 10.0**d <= LARGEST / 1024), default=None)
+        remedy = "choose a larger unit" if fewer is None else f"round them to {fewer} decimals, or fewer"
         raise InputError(
             f"{source.name}: the numbers of column {name} have up to {decimals} decimals and go up to {most:g}, beyond 2^53 when scaled, where "
-            f"doubles stop being exact; {remedy}"
+            f"doubles stop being exact; {remedy} (decimals= or --decimals for the measure)"
         )
     return int(most * 10.0**decimals * (1 + 2**-40)) + 1
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.errors import InputError
+from cellward.errors import InputError, brief
 from cellward.hierarchy import Hierarchy
 from cellward.risk.sensitivity import Sensitivity
 from cellward.table.assemble import bounds
@@ -82,6 +82,7 @@ def build_from_leaves(leaves: Leaves, roles: Roles, places: Any, threads: int | 
     )
     lattice = Lattice(axes, tuple(tuple(dims.index(name) for name in term) for term in roles.formula.terms))
     leaf, states = _placed(leaves.leaf, leaves.states, number)
+    dropped = leaves.dropped + int(leaves.states.rows.sum()) - int(states.rows.sum())
     members = _placed_members(leaves.members, number)
     if not len(states.rows):
         raise InputError("no record is left to tabulate; check what missing= and blank= drop")
@@ -103,7 +104,7 @@ def build_from_leaves(leaves: Leaves, roles: Roles, places: Any, threads: int | 
         upper=bounds(roles.upper, len(key), leaves.decimals, "upper"),
         labels=labels,
         sensitivity=Sensitivity.none(len(key)),
-        contributions=_contributions(leaves, lattice, key, every, leaf, states, members),
+        contributions=_contributions(leaves, lattice, key, every, leaf, states, members, dropped),
     )
 
 
@@ -114,7 +115,7 @@ def _axis(roles: Roles, dim: str, texts: tuple[str, ...], places: Any, *, blank:
     absent = [text for text in texts if text in declared]
     if policy == "refuse" and (blank or absent):
         code = None if blank else absent[0]
-        what = "no code" if blank else f"the code {code!r}, which stands for a missing one"
+        what = "no code" if blank else f"the code {brief(str(code))}, which stands for a missing one"
         raise InputError(
             f"{places(dim, code)}: {what}; fill it in, or say what to do with missing='drop' or missing='keep' (--missing)"
         )
@@ -122,14 +123,14 @@ def _axis(roles: Roles, dim: str, texts: tuple[str, ...], places: Any, *, blank:
     hung = [*absent, *([MISSING] if blank else [])] if policy == "keep" else []
     if policy == "keep" and blank and MISSING in kept:
         raise InputError(
-            f"{places(dim, MISSING)}: the code {MISSING!r} is in the data and is ours for records without one; rename it"
+            f"{places(dim, MISSING)}: the code {brief(MISSING)} is in the data and is ours for records without one; rename it"
         )
     given = (roles.hierarchies or {}).get(dim)
     if given is None:
         if total in kept:
             raise InputError(
-                f"{places(dim, total)}: the code {total!r} stands for the total, and a record belongs to a part of it; correct it, or name the total "
-                "with total= (--total)"
+                f"{places(dim, total)}: the code {brief(total)} stands for the total, and a record belongs to a part of it; correct it, or name the "
+                "total with total= (--total)"
             )
         if not kept and not hung:
             raise InputError(f"{dim}: no record has a code; check the column")
@@ -138,17 +139,17 @@ def _axis(roles: Roles, dim: str, texts: tuple[str, ...], places: Any, *, blank:
         several = [given] if isinstance(given, Hierarchy) else list(given)
         hierarchy = several[0].merge(*several[1:])
         if lost := hierarchy.unknown(kept):
-            more = "" if len(lost) == 1 else f" (so are {len(lost) - 1} more codes)"
+            more = "" if len(lost) == 1 else f" (nor are {len(lost) - 1:,} more)"
             raise InputError(
-                f"{places(dim, lost[0])}: the code {lost[0]!r} is not in the hierarchy of {dim}{more}; add it there, or declare it missing with "
+                f"{places(dim, lost[0])}: the code {brief(lost[0])} is not in the hierarchy of {dim}{more}; add it there, or declare it missing with "
                 "missing_codes= (--missing-codes)"
             )
         hierarchy = hierarchy.adding(*hung)
     parents = {parent for parent, _ in hierarchy.sums}
-    if above := [text for text in kept if text in parents]:
+    if above := [text for text in [*kept, *(absent if policy == "keep" else [])] if text in parents]:
         raise InputError(
-            f"{places(dim, above[0])}: the code {above[0]!r} is a sum of others in the hierarchy of {dim}, and a record belongs to one of its parts; "
-            "give the part, or add one to the hierarchy"
+            f"{places(dim, above[0])}: the code {brief(above[0])} is a sum of others in the hierarchy of {dim}, and a record belongs to one of its "
+            "parts; give the part, or add one to the hierarchy"
         )
     at = {code: k for k, code in enumerate(hierarchy.codes)}
     sums = tuple((at[parent], tuple(at[child] for child in children)) for parent, children in hierarchy.sums)
@@ -187,7 +188,14 @@ def _with_empty(lattice: Lattice, leaf: Ints, states: States) -> tuple[Ints, Sta
 
 
 def _contributions(
-    leaves: Leaves, lattice: Lattice, key: Ints, every: States, leaf: Ints, states: States, members: Members
+    leaves: Leaves,
+    lattice: Lattice,
+    key: Ints,
+    every: States,
+    leaf: Ints,
+    states: States,
+    members: Members,
+    dropped: int,
 ) -> Contributions:
     """What the rules and the attackers need, with units numbered in the order of their names' appearance in the source."""
     single = states.unit != NOBODY
@@ -202,6 +210,8 @@ def _contributions(
     amount = np.concatenate((added[single], members.weighted))
     order = np.argsort(owner, kind="stable")
     return Contributions(
+        records=int(states.rows.sum()),
+        dropped=dropped,
         rows=every.rows,
         units=every.units,
         size=every.size,

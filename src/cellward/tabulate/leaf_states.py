@@ -116,8 +116,10 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
             f"{source.place(record)}, column {roles.measure}: no value ({measure.blanks:,} records have none); fill it in, or say what it means with "
             "blank='drop' or blank='zero' (--blank)"
         )
-    if measure.negatives and roles.negative == "refuse":
+    record = None
+    if measure.negatives:
         record = source.one(f"SELECT min(rn) FROM {source.relation} WHERE {measure.sql} < 0")[0]
+    if record is not None and roles.negative == "refuse":
         raise InputError(
             f"{source.place(record)}, column {roles.measure}: a negative contribution ({measure.negatives:,} records have one); correct it, or have "
             "the rules look at sizes with negative='absolute' (--negative absolute)"
@@ -125,7 +127,7 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
     x = f"coalesce({measure.sql}, 0)" if measure.blanks and roles.blank == "zero" else measure.sql
     condition = f"WHERE {measure.sql} IS NOT NULL" if measure.blanks and roles.blank == "drop" else ""
     dropped = measure.blanks if condition else 0
-    negative = measure.negatives > 0
+    negative = record is not None  # what is rounded to zero is not negative
     if roles.weight is None:
         return _Numbers(x, x, measure.places, measure.largest, negative, False, measure.records, dropped, condition)
     weight = amounts(source, roles.weight, decimals=None, mark=roles.decimal, role="weight")
@@ -237,7 +239,8 @@ def _by_record(source: Source, roles: Roles, numbers: _Numbers, base: str, reque
     heavy = f", arg_max(abs(wx), {packed}, {k}) AS heavy" if numbers.weighted else ""
     asked = "".join(f", max(abs(x)) FILTER (request = {_text(code)}) AS r{j}" for j, code in enumerate(requests))
     source.run(
-        f"CREATE OR REPLACE TEMP TABLE cellward_leaf AS SELECT {', '.join(dims)}, count(*) AS n, count(*) AS u, sum(wx) AS v, sum(abs(wx)) AS s, "
+        f"CREATE OR REPLACE TEMP TABLE {source.mark}_leaf AS SELECT {', '.join(dims)}, count(*) AS n, count(*) AS u, sum(wx) AS v, "
+        f"sum(abs(wx)) AS s, "
         f"max({packed}, {k}) AS top{heavy}{asked} FROM {base} GROUP BY ALL"
     )
     codes, leaf, states = _fetch(source, roles, numbers, requests, bits)
@@ -254,24 +257,26 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, request
     listed = ", ".join(dims)
     run = source.run
     run(
-        "CREATE OR REPLACE TEMP TABLE cellward_unit AS SELECT name, row_number() OVER (ORDER BY name) - 1 AS unit "
+        f"CREATE OR REPLACE TEMP TABLE {source.mark}_unit AS SELECT name, row_number() OVER (ORDER BY name) - 1 AS unit "
         f"FROM (SELECT DISTINCT unit AS name FROM {base})"
     )
     gave = "".join(f", bool_or(request = {_text(code)}) AS q{j}" for j, code in enumerate(requests))
     run(
-        f"CREATE OR REPLACE TEMP TABLE cellward_member AS SELECT {listed}, u.unit AS unit, count(*) AS n, sum(x) AS x, sum(wx) AS wx{gave} "
-        f"FROM {base} b JOIN cellward_unit u ON b.unit = u.name GROUP BY ALL"
+        f"CREATE OR REPLACE TEMP TABLE {source.mark}_member AS SELECT {listed}, u.unit AS unit, count(*) AS n, sum(x) AS x, sum(wx) AS wx{gave} "
+        f"FROM {base} b JOIN {source.mark}_unit u ON b.unit = u.name GROUP BY ALL"
     )
     if requests:  # a unit that asks in one record asks everywhere
         gave = ", ".join(f"q{j} = a.q{j}" for j in range(len(requests)))
         every = ", ".join(f"bool_or(coalesce(q{j}, false)) AS q{j}" for j in range(len(requests)))
         run(
-            f"UPDATE cellward_member m SET {gave} FROM (SELECT unit, {every} FROM cellward_member GROUP BY unit) a WHERE m.unit = a.unit"
+            f"UPDATE {source.mark}_member m SET {gave} FROM (SELECT unit, {every} FROM {source.mark}_member GROUP BY unit) a WHERE m.unit = a.unit"
         )
     run(
-        "CREATE OR REPLACE TEMP TABLE cellward_spread AS SELECT unit FROM cellward_member GROUP BY unit HAVING count(*) > 1"
+        f"CREATE OR REPLACE TEMP TABLE {source.mark}_spread AS SELECT unit FROM {source.mark}_member GROUP BY unit HAVING count(*) > 1"
     )
-    units, largest = source.one("SELECT (SELECT count(*) FROM cellward_unit), max(abs(x)) FROM cellward_member")
+    units, largest = source.one(
+        f"SELECT (SELECT count(*) FROM {source.mark}_unit), max(abs(x)) FROM {source.mark}_member"
+    )
     if int(largest or 0) > LARGEST:
         raise too_large(source, str(roles.measure), int(largest), numbers.decimals)
     kind, bits = packing(int(largest or 0), units)
@@ -281,9 +286,9 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, request
     heavy = f", arg_max(abs(wx), {packed}, {k}) {single} AS heavy" if numbers.weighted else ""
     asked = "".join(f", max(abs(x)) FILTER (s.unit IS NULL AND q{j}) AS r{j}" for j in range(len(requests)))
     run(
-        f"CREATE OR REPLACE TEMP TABLE cellward_leaf AS SELECT {listed}, sum(n) AS n, count(*) {single} AS u, sum(wx) AS v, "
+        f"CREATE OR REPLACE TEMP TABLE {source.mark}_leaf AS SELECT {listed}, sum(n) AS n, count(*) {single} AS u, sum(wx) AS v, "
         f"sum(abs(wx)) {single} AS s, max({packed}, {k}) {single} AS top{heavy}{asked} "
-        "FROM cellward_member m LEFT JOIN cellward_spread s ON m.unit = s.unit GROUP BY ALL"
+        f"FROM {source.mark}_member m LEFT JOIN {source.mark}_spread s ON m.unit = s.unit GROUP BY ALL"
     )
     codes, leaf, states = _fetch(source, roles, numbers, requests, bits)
     members = _members(source, dims, requests)
@@ -291,8 +296,8 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, request
     def names(wanted: Ints) -> list[str]:
         mask = (1 << bits) - 1
         every = run(
-            f"SELECT unit, name FROM cellward_unit WHERE unit IN (SELECT {mask} - (unnest(top) & {mask}) FROM cellward_leaf UNION ALL "
-            "SELECT unit FROM cellward_spread) ORDER BY unit"
+            f"SELECT unit, name FROM {source.mark}_unit WHERE unit IN (SELECT {mask} - (unnest(top) & {mask}) FROM {source.mark}_leaf UNION ALL "
+            f"SELECT unit FROM {source.mark}_spread) ORDER BY unit"
         ).fetchnumpy()
         found = every["name"][np.searchsorted(np.asarray(every["unit"], np.int64), wanted)]
         return [f"record {name[1:]}" if name[0] == "r" else name[1:] for name in found.tolist()]
@@ -307,7 +312,7 @@ def _fetch(
 ) -> tuple[tuple[tuple[str, ...], ...], Ints, States]:
     """The leaf table as arrays, its codes as numbers of the texts in order."""
     run, d, k = source.run, len(roles.formula.dims), roles.largest
-    total = source.one("SELECT coalesce(sum(CAST(s AS HUGEINT)), 0) + max(abs(v)) FROM cellward_leaf")[0]
+    total = source.one(f"SELECT coalesce(sum(CAST(s AS HUGEINT)), 0) + max(abs(v)) FROM {source.mark}_leaf")[0]
     if total is None:
         raise InputError(f"{source.name}: no record is left; check what blank= and missing= drop")
     if int(total) >= 2**62:
@@ -315,11 +320,11 @@ def _fetch(
     codes, joins, picks = [], [], []
     for dim in range(d):
         run(
-            f"CREATE OR REPLACE TEMP TABLE cellward_code{dim} AS SELECT code, row_number() OVER (ORDER BY code) - 1 AS i "
-            f"FROM (SELECT DISTINCT d{dim} AS code FROM cellward_leaf WHERE d{dim} IS NOT NULL)"
+            f"CREATE OR REPLACE TEMP TABLE {source.mark}_code{dim} AS SELECT code, row_number() OVER (ORDER BY code) - 1 AS i "
+            f"FROM (SELECT DISTINCT d{dim} AS code FROM {source.mark}_leaf WHERE d{dim} IS NOT NULL)"
         )
-        codes.append(tuple(run(f"SELECT code FROM cellward_code{dim} ORDER BY i").fetchnumpy()["code"].tolist()))
-        joins.append(f"LEFT JOIN cellward_code{dim} k{dim} ON l.d{dim} = k{dim}.code")
+        codes.append(tuple(run(f"SELECT code FROM {source.mark}_code{dim} ORDER BY i").fetchnumpy()["code"].tolist()))
+        joins.append(f"LEFT JOIN {source.mark}_code{dim} k{dim} ON l.d{dim} = k{dim}.code")
         picks.append(f"coalesce(k{dim}.i, -1) AS i{dim}")
     size, unit = f"top[{{}}] >> {bits}", f"{(1 << bits) - 1} - (top[{{}}] & {(1 << bits) - 1})"
     picks += [f"CAST({column} AS BIGINT) AS {column}" for column in ("n", "u", "v")]
@@ -330,7 +335,7 @@ def _fetch(
         picks += [f"coalesce(heavy[{r}], 0) AS h{r}" for r in range(1, k + 1)]
     picks += [f"coalesce(r{j}, 0) AS r{j}" for j in range(len(requests))]
     order = ", ".join(f"i{dim}" for dim in range(d))
-    found = run(f"SELECT {', '.join(picks)} FROM cellward_leaf l {' '.join(joins)} ORDER BY {order}").fetchnumpy()
+    found = run(f"SELECT {', '.join(picks)} FROM {source.mark}_leaf l {' '.join(joins)} ORDER BY {order}").fetchnumpy()
     column = {name: np.asarray(array, np.int64) for name, array in found.items()}
 
     def stacked(letter: str, numbered: range) -> Ints:
@@ -347,12 +352,12 @@ def _fetch(
 
 
 def _members(source: Source, dims: list[str], requests: tuple[str, ...]) -> Members:
-    joins = " ".join(f"LEFT JOIN cellward_code{k} k{k} ON m.{dim} = k{k}.code" for k, dim in enumerate(dims))
+    joins = " ".join(f"LEFT JOIN {source.mark}_code{k} k{k} ON m.{dim} = k{k}.code" for k, dim in enumerate(dims))
     picks = ", ".join(f"coalesce(k{k}.i, -1) AS i{k}" for k in range(len(dims)))
     gave = "".join(f", coalesce(q{j}, false) AS q{j}" for j in range(len(requests)))
     found = source.run(
-        f"SELECT m.unit AS unit, CAST(x AS BIGINT) AS x, CAST(wx AS BIGINT) AS wx, {picks}{gave} FROM cellward_member m "
-        f"JOIN cellward_spread s ON m.unit = s.unit {joins} ORDER BY m.unit"
+        f"SELECT m.unit AS unit, CAST(x AS BIGINT) AS x, CAST(wx AS BIGINT) AS wx, {picks}{gave} FROM {source.mark}_member m "
+        f"JOIN {source.mark}_spread s ON m.unit = s.unit {joins} ORDER BY m.unit, {', '.join(f'i{k}' for k in range(len(dims)))}"
     ).fetchnumpy()
     leaf = np.stack([np.asarray(found[f"i{k}"], np.int64) for k in range(len(dims))])
     asked = [np.asarray(found[f"q{j}"], bool) for j in range(len(requests))]

@@ -46,6 +46,9 @@ class Roles:
 
     def __post_init__(self) -> None:
         known = self.formula.dims
+        for role in ("measure", "contributor", "holding", "weight", "request"):
+            if not isinstance(getattr(self, role), str | None):
+                raise InputError(f"{role}={getattr(self, role)!r}: give the name of a column")
         for option, given in (
             ("missing_codes", self.missing_codes),
             ("pad", self.pad),
@@ -73,7 +76,7 @@ class Roles:
                     f"pad: {width!r} for {dim} is no width; give a whole number of characters from 1 to 100"
                 )
         for dim, codes in (self.missing_codes or {}).items():
-            if isinstance(codes, str) or not all(isinstance(code, str) for code in codes):
+            if not isinstance(codes, list | tuple) or not all(isinstance(code, str) for code in codes):
                 raise InputError(f"missing_codes: {dim} needs a list of codes, as text")
         check_hierarchies(self.hierarchies, known)
         if not isinstance(self.largest, int) or isinstance(self.largest, bool) or not 1 <= self.largest <= MOST_LARGEST:

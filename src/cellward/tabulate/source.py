@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import re
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from cellward.errors import InputError
+from cellward.errors import InputError, brief, printable
 
 _SEPARATORS = ",;\t|"
 _HEAD = 1 << 20
@@ -23,22 +24,26 @@ _MOST_COLUMNS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """``relation`` is SQL after FROM, with columns c0, c1, … and the record number ``rn`` (1, 2, …); ``names`` and ``types`` describe the columns."""
+    """``relation`` is SQL after FROM, with columns c0, c1, … and the record number ``rn`` (1, 2, …); ``names`` and ``types`` describe the columns.
+
+    ``mark`` begins the names of all tables made on the way, so that none of the user's is touched.
+    """
 
     run: Callable[[str], Any]
     relation: str
     names: tuple[str, ...]
     types: tuple[str, ...]
     name: str
+    mark: str = "cellward"
 
     def column(self, name: str) -> str:
         """The column of this name in SQL."""
         if (many := self.names.count(name)) != 1:
             if many:
-                raise InputError(f"{self.name}: {many} columns are called {name!r}; rename all but one")
+                raise InputError(f"{self.name}: {many} columns are called {brief(name)}; rename all but one")
             near = [own for own in self.names if own.strip().casefold() == name.strip().casefold()]
-            hint = f"did you mean {near[0]!r}" if near else f"it has {_listed(self.names)}"
-            raise InputError(f"{self.name}: there is no column {name!r}; {hint}")
+            hint = f"did you mean {brief(near[0])}" if near else f"it has {_listed(self.names)}"
+            raise InputError(f"{self.name}: there is no column {brief(name)}; {hint}")
         return f"c{self.names.index(name)}"
 
     def type_of(self, name: str) -> str:
@@ -65,110 +70,186 @@ def open_source(
     memory_mb: int | None = None,
 ) -> Iterator[Source]:
     """Make records readable: a path, a frame, a mapping of columns, a DuckDB relation, or a DuckDB connection or file with a query."""
-    if isinstance(rows, duckdb.DuckDBPyRelation):
-        view = "cellward_rows"
-        yield _described(lambda sql: rows.query(view, sql), view, "the relation")
-        return
-    if isinstance(rows, duckdb.DuckDBPyConnection):
-        with rows.cursor() as cursor:
-            yield _queried(cursor, query, "the connection")
-        return
+    _check_options(query, separator, threads, memory_mb)
     limits: dict[str, Any] = {} if threads is None else {"threads": threads}
     if memory_mb is not None:
         limits["memory_limit"] = f"{memory_mb}MB"
-    if isinstance(rows, str | Path):
-        path = Path(rows)
+    with contextlib.ExitStack() as stack:
+        if isinstance(rows, duckdb.DuckDBPyRelation):
+            mark = f"cellward_{secrets.token_hex(6)}"
+            source = _described(lambda sql: rows.query(mark, sql), mark, "the relation")
+        elif isinstance(rows, duckdb.DuckDBPyConnection):
+            source = _queried(rows, query, "the connection")
+        elif isinstance(rows, str | Path):
+            source = _file(stack, Path(rows), query, separator, limits)
+        else:
+            # objects are read as text: DuckDB would guess their type from a sample, and round what does not fit
+            source = _frame(stack.enter_context(_connect(":memory:", {**limits, "pandas_analyze_sample": 0})), rows)
+        stack.callback(_drop, source)
+        yield source
+
+
+def _check_options(query: object, separator: object, threads: object, memory_mb: object) -> None:
+    for name, text in (("query", query), ("separator", separator)):
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{name}={text!r}: give text")
+    for name, number, most in (("threads", threads, 1024), ("memory_mb", memory_mb, 1 << 30)):
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        if number is not None and not (whole and 1 <= number <= most):  # type: ignore[operator]
+            raise InputError(f"{name}={number!r}: give a whole number from 1 to {most}")
+
+
+def _drop(source: Source) -> None:
+    """Take away the tables made on the way."""
+    with contextlib.suppress(InputError, duckdb.Error):
+        for (name,) in source.run(
+            f"SELECT table_name FROM duckdb_tables() WHERE temporary AND starts_with(table_name, '{source.mark}_')"
+        ).fetchall():
+            source.run(f'DROP TABLE IF EXISTS temp."{name}"')
+
+
+def _file(
+    stack: contextlib.ExitStack, path: Path, query: str | None, separator: str | None, limits: dict[str, Any]
+) -> Source:
+    kind = path.suffix.lower()
+    try:
         if not path.exists():
             raise InputError(f"{path}: there is no such file; check the name")
-        if path.is_dir():
-            raise InputError(f"{path}: is a folder; give a file of records")
-        kind = path.suffix.lower()
-        if kind in (".duckdb", ".db"):
-            with _connect(str(path), {**limits, "access_mode": "READ_ONLY"}) as connection:
-                yield _queried(connection, query, str(path))
-            return
-        if query is not None:
-            raise InputError("query: only a DuckDB file or connection takes one; leave it out")
-        with _connect(":memory:", limits) as connection:
-            if kind in (".parquet", ".pq"):
-                yield _parquet(connection, path)
-            elif kind in (".csv", ".tsv", ".txt", ".asc"):
-                yield _csv(connection, path, separator)
-            else:
-                raise InputError(
-                    f"{path}: the extension {kind or '(none)'!r} is not known; use .csv, .tsv, .parquet or .duckdb"
-                )
-        return
-    with _connect(":memory:", limits) as connection:
-        yield _frame(connection, rows)
+        if not path.is_file():
+            raise InputError(f"{path}: is a folder or device and not a file; give a file of records")
+        with path.open("rb"):
+            pass
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path!s}: cannot be read ({why}); check the path and its permissions") from None
+    if kind in (".duckdb", ".db"):
+        connection = stack.enter_context(_connect(str(path), {**limits, "access_mode": "READ_ONLY"}))
+        return _queried(connection, query, str(path))
+    if query is not None:
+        raise InputError("query: only a DuckDB file or connection takes one; leave it out")
+    if kind in (".parquet", ".pq"):
+        return _parquet(stack.enter_context(_connect(":memory:", limits)), path)
+    if kind in (".csv", ".tsv", ".txt", ".asc"):
+        return _csv(stack.enter_context(_connect(":memory:", limits)), path, separator)
+    raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .csv, .tsv, .parquet or .duckdb")
 
 
 def _connect(database: str, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     try:
         return duckdb.connect(database, config=config)
     except duckdb.Error as error:
-        raise InputError(f"{database}: cannot be opened by DuckDB ({_first(error)}); check file and options") from None
+        raise InputError(
+            f"{database}: cannot be opened by DuckDB ({first_line(error)}); check file and options"
+        ) from None
 
 
-def _first(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+def first_line(error: Exception) -> str:
+    """What an error says, in short."""
+    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _described(run: Callable[[str], Any], relation: str, name: str, numbered: str = "row_number() OVER ()") -> Source:
-    """A relation with its columns by position and its records numbered."""
-    try:
-        described = run(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-    except duckdb.Error as error:
-        raise InputError(f"{name}: cannot be read ({_first(error)})") from None
-    names, types = [row[0] for row in described], [row[1] for row in described]
-    extra = 1 if numbered.endswith("+ 1") else 0  # Parquet counts its own records, in a last column
-    columns = ", ".join(f"c{k}" for k in range(len(names)))
-    numbered_from = numbered.replace("LAST", f"c{len(names) - 1}")
-    inner = f"(SELECT *, {numbered_from} AS rn FROM (SELECT * FROM {relation}) AS t({columns}))"
-    kept = len(names) - extra
-    return Source(run, inner, tuple(names[:kept]), tuple(types[:kept]), name)
+def _described(
+    run: Callable[[str], Any],
+    relation: str,
+    name: str,
+    numbered: str | None = None,
+    names: Sequence[str] | None = None,
+    translate: Callable[[Exception], InputError] | None = None,
+) -> Source:
+    """A relation with its columns by position and its records numbered; ``numbered``: a last column that counts them from 0."""
+
+    def safely(sql: str) -> Any:
+        try:
+            return run(sql)
+        except (duckdb.Error, UnicodeError, OverflowError) as error:
+            if translate is not None:
+                raise translate(error) from None
+            raise InputError(
+                f"{name}: cannot be read ({first_line(error)}); check the records and the options"
+            ) from None
+
+    described = safely(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    found, types = [row[0] for row in described], [row[1] for row in described]
+    columns = ", ".join(f"c{k}" for k in range(len(found)))
+    counting = "row_number() OVER ()" if numbered is None else f"c{len(found) - 1} + 1"
+    inner = f"(SELECT *, {counting} AS rn FROM (SELECT * FROM {relation}) AS t({columns}))"
+    kept = len(found) - (numbered is not None)
+    called = found[:kept] if names is None or len(names) != kept else names
+    return Source(safely, inner, tuple(called), tuple(types[:kept]), name, f"cellward_{secrets.token_hex(6)}")
 
 
 def _queried(connection: duckdb.DuckDBPyConnection, query: str | None, name: str) -> Source:
-    if not query:
+    if not query or not query.strip():
         raise InputError(f"{name}: say which records are meant with query=, the name of a table or a SELECT")
     text = query.strip().rstrip(";")
-    relation = f"({text})" if re.match(r"(?i)(select|with|from|values)\b", text) else text
-    return _described(connection.execute, relation, name)
+    select = text if re.match(r"(?i)(select|with|from|values)\b", text) else f"SELECT * FROM {text}"
+    try:
+        statements = connection.extract_statements(select)
+    except duckdb.Error as error:
+        raise InputError(f"{name}: the query cannot be read ({first_line(error)}); correct it") from None
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise InputError(f"{name}: the query is no single SELECT; give the name of a table or one SELECT")
+    return _described(connection.execute, f"({select}\n)", name)
 
 
 def _parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> Source:
+    try:
+        names = _parquet_names(connection, path)
+    except duckdb.Error as error:
+        raise InputError(f"{path}: not readable as Parquet ({first_line(error)}); check the file") from None
+    if "file_row_number" in [name.casefold() for name in names]:
+        relation = f"read_parquet({_pattern(path)}, hive_partitioning=false)"
+        return _described(connection.execute, relation, str(path), None, names)
     relation = f"read_parquet({_pattern(path)}, hive_partitioning=false, file_row_number=true)"
-    return _described(connection.execute, relation, str(path), "LAST + 1")
+    return _described(connection.execute, relation, str(path), "file_row_number", names)
+
+
+def _parquet_names(connection: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
+    """The names of the columns as the file has them; DuckDB itself renames those that differ only in case."""
+    rows = connection.execute(f"SELECT name, num_children FROM parquet_schema({_pattern(path)})").fetchall()
+    names, skip = [], 0
+    for name, children in rows[1:]:
+        if not skip:
+            names.append(name)
+        skip = max(skip - 1, 0) + (children or 0)
+    return names
 
 
 def _frame(connection: duckdb.DuckDBPyConnection, rows: Any) -> Source:
     name = "the frame"
+    names: list[str] | None = None
     if isinstance(rows, Mapping):
         rows = _arrays(rows)
+        names = [str(own) for own in rows]
+        rows = {f"c{k}": array for k, array in enumerate(rows.values())}
     else:
-        columns = [str(name) for name in getattr(rows, "column_names", getattr(rows, "columns", ()))]
-        if twice := [column for column in columns if columns.count(column) > 1]:
-            raise InputError(f"{name}: two columns are called {twice[0]!r}; rename one")
-        if hasattr(rows, "collect") and hasattr(rows, "lazy") and not hasattr(rows, "height"):
+        if hasattr(rows, "collect") and hasattr(rows, "collect_schema") and not hasattr(rows, "height"):
             rows = rows.collect()
+        elif hasattr(rows, "read_all"):
+            rows = rows.read_all()
+        names = [str(own) for own in getattr(rows, "column_names", getattr(rows, "columns", ()))]
+        if twice := [own for own in names if names.count(own) > 1]:
+            raise InputError(f"{name}: two columns are called {brief(twice[0])}; rename one")
     try:
         connection.register("cellward_frame", rows)
     except (duckdb.Error, TypeError, ValueError) as error:
         raise InputError(
-            f"a {type(rows).__name__} is no file of records ({_first(error)}); give a path, a pandas, polars or pyarrow frame, a mapping of columns, "
-            "or a DuckDB relation"
+            f"a {type(rows).__name__} is no file of records ({first_line(error)}); give a path, a pandas, polars or pyarrow frame, a mapping of "
+            "columns, or a DuckDB relation"
         ) from None
-    return _described(connection.execute, "cellward_frame", name)
+    return _described(connection.execute, "cellward_frame", name, None, names)
 
 
 def _arrays(rows: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
     out: dict[str, np.ndarray[Any, Any]] = {}
-    for name, entries in rows.items():
+    for name, given in rows.items():
+        entries = given.tolist() if isinstance(given, np.ma.MaskedArray) else given
         if isinstance(entries, str | bytes) or not hasattr(entries, "__len__"):
             raise InputError(f"the column {name!r} is {type(entries).__name__}, not a list; give one entry a record")
-        array = np.asarray(entries)
-        if array.dtype.kind not in "iuf":
+        plain = isinstance(entries, np.ndarray) or all(type(entry) in (int, float) for entry in entries)
+        array = np.asarray(entries) if plain else np.zeros(0, object)
+        if array.dtype.kind not in "iuf" or array.ndim != 1:
             array = np.array([None if entry is None else str(entry) for entry in entries], dtype=object)
         out[name] = array
     if len({len(array) for array in out.values()}) > 1:
@@ -206,14 +287,9 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: Path, separator: str | Non
         f"strict_mode=true, null_padding=false, columns={{{columns}}}{encoding})"
     )
 
-    def run(sql: str) -> Any:
-        try:
-            return connection.execute(sql)
-        except duckdb.Error as error:
-            raise _csv_error(path, error, names) from None
-
-    source = _described(run, relation, str(path))
-    return Source(run, source.relation, tuple(names), source.types, str(path))
+    return _described(
+        connection.execute, relation, str(path), None, names, lambda error: _csv_error(path, error, names)
+    )
 
 
 def _is_utf8(path: Path) -> bool:
@@ -232,21 +308,23 @@ def _is_utf8(path: Path) -> bool:
     return True
 
 
-def _csv_error(path: Path, error: duckdb.Error, names: Sequence[str]) -> InputError:
+def _csv_error(path: Path, error: Exception, names: Sequence[str]) -> InputError:
     """DuckDB's complaint about a line, in one sentence."""
     text = str(error)
-    line = re.search(r"[Ll]ine:? (\d+)", text)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
     where = f"{path} line {line[1]}" if line else str(path)
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
         return InputError(f"{where}: {fields[2]} fields where the header has {fields[1]}; check separators and quotes")
-    if "quote" in text.lower():
+    if "unterminated quote" in text.lower():
         return InputError(
             f"{where}: a quote is not closed, or text follows it; double the quotes inside a quoted field"
         )
-    if "ncode" in text or "unicode" in text.lower():
+    if "maximum line size" in text.lower() or "max_line_size" in text.split("Possible")[0].lower():
+        return InputError(f"{where}: a line is too long to be one record; check the quotes and the line ends")
+    if "invalid unicode" in text.lower():
         return InputError(f"{where}: the text is neither UTF-8 nor Latin-1; save the file as UTF-8")
     return InputError(
-        f"{where}: not readable as CSV with {len(names)} columns ({_first(error)}); check separators and quotes"
+        f"{where}: not readable as CSV with {len(names)} columns ({first_line(error)}); check separators, quotes and line ends"
     )
 
 
@@ -261,4 +339,6 @@ def _text(value: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return ", ".join(printable(name)[:60] for name in names[:12]) + (
+        f" and {len(names) - 12} more" if len(names) > 12 else ""
+    )

@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.errors import InputError
 from cellward.table.lattice import Lattice
 from cellward.tabulate.leaf_states import Members, packing
 from cellward.tabulate.states import NOBODY, States
@@ -25,6 +26,10 @@ def spread_states(
     nothing = np.zeros(0, np.int64), States.empty(0, kept, requests, weighted=weighted)
     if not len(members.unit):
         return nothing
+    if float(np.abs(members.weighted).astype(float).sum()) >= 2**62:
+        raise InputError(
+            "the totals would be beyond 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
+        )
     with duckdb.connect(config={} if threads is None else {"threads": threads}) as work:
         parts = []
         for term in lattice.terms:
