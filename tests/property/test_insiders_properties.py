@@ -16,7 +16,7 @@ from cellward.exact import NO_BOUND
 
 TREES = (
     {"Total": {"N": ["n1", "n2", "n3"], "S": ["s1", "s2"], "W": ["w1"]}},
-    {"Total": ["p", "q", "r"]},
+    {"Total": ["p", "q", "r", "t", "u"]},
     {"Total": {"G": {"H": ["h1", "h2"], "K": ["k1"]}, "L": ["l1", "l2"]}},
 )
 RULES = (
@@ -25,7 +25,7 @@ RULES = (
     [PPercent(15, n=2), Threshold(3, units=2, sliding_units=7)],
     [PriorPosterior(20, 50), Dominance(1, 70)],
     [Dominance(2, 85)],
-    [Dominance(3, 90), PPercent(5), Threshold(2, percent=25)],
+    [Dominance(3, 90), PPercent(5), Threshold(2, percent=25, sliding_units=3)],
 )
 SEEDS = range(48)
 KEPT = 3
@@ -349,7 +349,7 @@ def test_attackers_where_units_have_consented():
         data = Data(seed)
         names = sorted(name for name in data.named if data.rng.random() < 0.3)
         rules = [[PPercent(60)], [PriorPosterior(20, 50)]][seed % 2]
-        table = data.table(largest=40).find(*rules, waivers=names)
+        table = data.table(largest=20).find(*rules, waivers=names)
         cells, consenting = codes(table), {data.named[name] for name in names}
         unsafe = {cells[i] for i in table.sensitivity.unsafe.tolist()}
         called_so = {cell for cell in data.parts if called(data, rules[0], cell)}

@@ -161,10 +161,14 @@ def fits(source: Source, name: str, most: float, decimals: int) -> int:
     """A bound on the size of the scaled numbers; refused where one alone is beyond exactness."""
     if decimals > MOST_DECIMALS or most * 10.0**decimals > LARGEST:
         fewer = max((d for d in range(min(decimals, 12)) if most * 10.0**d <= LARGEST / 1024), default=None)
-        remedy = "choose a larger unit" if fewer is None else f"round them to {fewer} decimals, or fewer"
+        remedy = (
+            "choose a larger unit"
+            if fewer is None
+            else f"round them with decimals={fewer} (--decimals {fewer}), weights at the source"
+        )
         raise InputError(
             f"{source.name}: the numbers of column {name} have up to {decimals} decimals and go up to {most:g}, beyond 2^53 when scaled, where "
-            f"doubles stop being exact; {remedy} (decimals= or --decimals for the measure)"
+            f"doubles stop being exact; {remedy}"
         )
     return int(most * 10.0**decimals * (1 + 2**-40)) + 1
 

@@ -7,7 +7,7 @@ ties broken by the smaller unit, whatever order the records are read in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.exact import LARGEST
-from cellward.tabulate.amounts import Amounts, amounts, too_large
+from cellward.tabulate.amounts import Amounts, amounts, fits, too_large
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.source import Source
 from cellward.tabulate.states import NOBODY, States
@@ -96,17 +96,17 @@ class _Numbers:
     condition: str
 
 
-def _ones(source: Source) -> Amounts:
+def _ones(source: Source, decimals: int) -> Amounts:
     """A table of counts: every record contributes 1."""
     records = source.one(f"SELECT count(*) FROM {source.relation}")[0]
     if not records:
         raise InputError(f"{source.name}: there are no records; give at least one")
-    return Amounts("CAST(1 AS BIGINT)", 0, 1, 0, 0, records)
+    return Amounts(f"CAST({10**decimals} AS BIGINT)", decimals, fits(source, "counts", 1, decimals), 0, 0, records)
 
 
 def _numbers(source: Source, roles: Roles) -> _Numbers:
     measure = (
-        _ones(source)
+        _ones(source, roles.decimals or 0)
         if roles.measure is None
         else amounts(source, roles.measure, decimals=roles.decimals, mark=roles.decimal, role="measure")
     )
@@ -265,11 +265,15 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, request
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_member AS SELECT {listed}, u.unit AS unit, count(*) AS n, sum(x) AS x, sum(wx) AS wx{gave} "
         f"FROM {base} b JOIN {source.mark}_unit u ON b.unit = u.name GROUP BY ALL"
     )
-    if requests:  # a unit that asks in one record asks everywhere
+    if requests:  # a unit that asks in one record, be it one that is left out, asks everywhere
         gave = ", ".join(f"q{j} = a.q{j}" for j in range(len(requests)))
-        every = ", ".join(f"bool_or(coalesce(q{j}, false)) AS q{j}" for j in range(len(requests)))
+        every = ", ".join(
+            f"coalesce(bool_or(request = {_text(code)}), false) AS q{j}" for j, code in enumerate(requests)
+        )
+        asking = _base(source, roles, replace(numbers, condition="", x="0", wx="0"))
         run(
-            f"UPDATE {source.mark}_member m SET {gave} FROM (SELECT unit, {every} FROM {source.mark}_member GROUP BY unit) a WHERE m.unit = a.unit"
+            f"UPDATE {source.mark}_member m SET {gave} FROM (SELECT u.unit AS unit, {every} FROM {asking} b "
+            f"JOIN {source.mark}_unit u ON b.unit = u.name GROUP BY 1) a WHERE m.unit = a.unit"
         )
     run(
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_spread AS SELECT unit FROM {source.mark}_member GROUP BY unit HAVING count(*) > 1"
