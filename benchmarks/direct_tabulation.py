@@ -188,7 +188,8 @@ def _worth(records: Records) -> tuple[list[tuple[Fraction, Fraction] | None], in
     if None in values and records.blank == "refuse":
         raise RefusedError("a record without a value")
     known = [x for x in values if x is not None]
-    negative = any(x < 0 for x in known)
+    kept = known if records.decimals is None else [rounded(x, records.decimals) for x in known]
+    negative = any(x < 0 for x in kept)  # what is rounded to zero is not negative
     if negative and records.negative == "refuse":
         raise RefusedError("a negative contribution")
     if records.blank == "zero":

@@ -84,7 +84,6 @@ def carried_out(folder, written=None):
     """Everything that ``cellward run`` does."""
     own = job(folder, written)
     table = own.table()
-    own.write_table(table)
     result = own.protect(table)
     files = own.write(table, result)
     return own, table, result, files
@@ -190,7 +189,6 @@ def test_files_are_looked_for_beside_the_job(folder, monkeypatch, tmp_path):
     job_path.write_text(written)
     own = Job.read(job_path)
     table = own.table()
-    own.write_table(table)
     own.write(table, own.protect(table))
     assert (folder / "made" / "out" / "release.csv").exists()
     assert (folder / "jobs" / "table.csv").exists()
@@ -235,9 +233,11 @@ def test_hierarchies_in_every_form(folder, written):
     (folder / "levels.csv").write_text(LEVELS)
     (folder / "parents.csv").write_text(PARENTS)
     table = job(folder, text(hierarchies=written)).table()
-    plain = values(job(folder, text(hierarchies='region = "region.hrc"')).table())
+    plain = added()
+    for nace in ("Total", "A", "B"):
+        plain["North", nace] = plain["N1", nace] + plain["N2", nace]
+        plain["South", nace] = plain["S1", nace]
     assert values(table) == plain
-    assert plain["North", "A"] == 90 + 5 + 4 + 25 + 24 + 23 + 22
 
 
 @pytest.mark.parametrize(
@@ -326,10 +326,8 @@ def test_a_table_without_a_header(folder):
 
 
 @pytest.mark.parametrize(
-    "risk", ['policy = "default"', 'rules = ["Threshold(3)"]', *(
-        pytest.param(said, marks=bug("it is left out silently, and the cells are not protected"))
-        for said in ('frozen = [["N1"]]', 'levels = [{cell = ["N1"], lpl = 1, upl = 1}]', 'waivers = ["x"]')
-    )],
+    "risk",
+    ['policy = "default"', 'rules = ["Threshold(3)"]', 'frozen = [["N1"]]', 'levels = [{cell = ["N1"], lpl = 1, upl = 1}]', 'waivers = ["x"]'],
 )  # fmt: skip
 def test_rules_for_a_table_of_cells_are_refused(folder, risk):
     (folder / "cells.csv").write_text("region,n\nN1,3\nN2,4\n")
@@ -357,7 +355,6 @@ def test_a_tampered_policy_is_refused(folder):
     assert said.startswith(str(folder / "policy.toml")) or "job.toml" in said
 
 
-@bug("every name that begins with default is taken for the built-in ones, and looked for where the program runs")
 def test_a_policy_file_called_default_is_the_one_beside_the_job(folder, tmp_path, monkeypatch):
     Policy("mine", (Threshold(4),)).write(folder / "default.toml")
     Policy("of somebody else", (PPercent(1),)).write(tmp_path / "default.toml")
@@ -391,7 +388,6 @@ def test_frozen_cells_and_given_levels(folder):
     assert [int(column[i]) for column in (table.sensitivity.lpl, table.sensitivity.upl, table.sensitivity.spl)] == [7, 8, 1]  # fmt: skip
 
 
-@bug("without rules, what else [risk] says is left out silently: the cells are not protected")
 @pytest.mark.parametrize("risk", ['levels = [{cell = ["S1", "B"], lpl = 7, upl = 7}]', 'frozen = [["S1", "B"]]', 'waivers = ["f1"]'])  # fmt: skip
 def test_exceptions_without_rules_count_or_are_refused(folder, risk):
     try:
@@ -403,7 +399,6 @@ def test_exceptions_without_rules_count_or_are_refused(folder, risk):
         assert i in table.sensitive or table.sensitivity.fixed[i]
 
 
-@bug("the last one counts, silently")
 def test_levels_for_a_cell_given_twice_are_refused(folder):
     refuses(folder, text(risk='policy = "default"\nlevels = [{cell = ["S1", "B"], upl = 9}, {cell = ["S1", "B"], upl = 1}]'), "twice")  # fmt: skip
 
@@ -512,8 +507,6 @@ BAD = {
     "no threads": (text(output='folder = "out"\nthreads = 0'), r"thread"),
     "an attackers' file that is not there": (text(attackers='file = "none.csv"'), r"none\.csv: no such file"),
     "a folder that is a file": (text(output='folder = "records.csv"'), r"records\.csv: is a file, not a folder"),
-    "a table of an unknown kind": (text(output='folder = "out"\ntable = "t.xlsx"'), r"t\.xlsx: the extension '\.xlsx' is not known"),
-    "a table in no folder": (text(output='folder = "out"\ntable = "none/t.csv"'), r"none/t\.csv: cannot be written"),
 }  # fmt: skip
 
 
@@ -533,15 +526,15 @@ KEYS = {
     "output": "key key_file seed threads table folder",
     "hierarchies": "region",
 }
-WRONG = ["3", "1.5", "true", "[1]", '[["a"]]', "{a = 1}", "1979-05-27", "nan", '"\\u0000"']
+WRONG = ["3", "1.5", "true", '[["a"]]', "{a = 1}", "1979-05-27", "nan", '"\\u0000"']
 MEANT = {
-    *((f"roles.{key}", value) for key in ("largest", "decimals", "lower", "upper") for value in ("3", "1.5", "[1]")),
+    *((f"roles.{key}", value) for key in ("largest", "decimals", "lower", "upper") for value in ("3", "1.5")),
     *((f"method.{key}", value) for key in ("base", "time_limit") for value in ("3", "1.5")),
     ("method.ignore_levels", "true"), ("attackers.coalitions", "true"), ("attackers.whole", "true"), ("attackers.respondents", "3"),
-    ("output.seed", "3"), ("output.threads", "3"), ("risk.frozen", "[1]"), ("job.name", '"\\u0000"'), ("roles.total", '"\\u0000"'),
+    ("output.seed", "3"), ("output.threads", "3"), ("job.name", '"\\u0000"'), ("roles.total", '"\\u0000"'),
     ("input.query", '"\\u0000"'), ("output.folder", '"\\u0000"'), ("roles.upper", "nan"), ("roles.lower", "nan"), ("roles.request_codes", "{a = 1}"),
 }  # fmt: skip
-UNTYPED = {"measure", "contributor", "holding", "weight", "request", "request_codes", "names"}
+UNTYPED = {"request_codes"}
 """Reported; see the next test."""
 
 
@@ -562,17 +555,16 @@ def test_values_of_a_wrong_type_are_one_sentence(folder, section, value):
     assert not set(untold) - UNTYPED, f"[{section}] {untold} = {value}: an error of Python"
 
 
-@bug("errors of Python: the types of [roles] are not looked at, nor is what [input] says of the other kind")
 @pytest.mark.parametrize(
     "written",
     [
         *(text(roles=f'dims = ["region"]\n{key} = 3') for key in ("measure", "contributor", "holding", "weight", "request")),
-        *(text(roles=f'dims = ["region"]\n{key} = []') for key in ("measure", "contributor")),
-        text(roles='dims = ["region"]\nrequest_codes = 3'),
+        text(roles='dims = ["region"]\nmeasure = []'),
+        pytest.param(text(roles='dims = ["region"]\nrequest_codes = 3'), marks=bug("TypeError of Python")),
         text(input='file = "records.csv"\nnames = ["a", "b", "c", "d"]'),
         text(input=CELLS + '\nquery = "t"', roles='dims = ["region"]\nvalue = "n"', risk=None),
         text(hierarchies='region = {file = 3, levels = ["a"]}'),
-        text(output='folder = "\\u0000"'),
+        pytest.param(text(output='folder = "\\u0000"'), marks=bug("ValueError of Python, after all the work is done")),
     ],
 )  # fmt: skip
 def test_wrong_types_are_one_sentence(folder, written):
@@ -583,16 +575,47 @@ def test_wrong_types_are_one_sentence(folder, written):
 # ---- what a job must not do ----------------------------------------------------------------------------------------------------------------
 
 
-@bug("the input is overwritten")
 @pytest.mark.parametrize(
-    ("output", "file"), [('folder = "out"\ntable = "records.csv"', "records.csv"), ('folder = "."', "release.csv")]
-)
+    ("output", "file"),
+    [('folder = "out"\ntable = "records.csv"', "records.csv"), ('folder = "."', "release.csv"), ('folder = "."', "findings.csv")],
+)  # fmt: skip
 def test_the_input_is_never_overwritten(folder, output, file):
-    (folder / "release.csv").write_text(RECORDS)
-    refuses(folder, text(input=f'file = "{file}"', output=output), file)
+    (folder / file).write_text(RECORDS)
+    refuses(folder, text(input=f'file = "{file}"', output=output), r"\[output\]: the input itself would be overwritten")
 
 
-@bug("the statements after the first are run: files can be written")
+@bug("the confidential table replaces what is to be published, and is said to be public")
+def test_the_table_never_takes_the_place_of_the_release(folder):
+    refuses(
+        folder, text(output=f'folder = "out"\ntable = "out/release.csv"\nkey = "{KEY}"'), r"release\.csv|\[output\]"
+    )
+
+
+@bug("only the records and the job itself are looked at")
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"hierarchies": 'region = "other.csv"'},
+        {"risk": 'policy = "default"\nwaivers = "other.csv"'},
+        {"input": 'file = "link.csv"'},
+    ],
+    ids=["hierarchy", "waivers", "link to the records"],
+)
+def test_what_else_a_job_reads_is_not_overwritten(folder, sections):
+    (folder / "other.csv").write_text(HRC if "hierarchies" in sections else "f1\n" if "risk" in sections else RECORDS)
+    (folder / "link.csv").symlink_to(folder / "other.csv")
+    refuses(folder, text(output=f'folder = "out"\ntable = "other.csv"\nkey = "{KEY}"', **sections), r"\[output\]")
+
+
+@bug("the release is written before the name of the table is looked at")
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [("t.xlsx", r"t\.xlsx: the extension '\.xlsx' is not known"), ("none/t.csv", r"none/t\.csv: cannot be written")],
+)
+def test_a_table_that_cannot_be_written_leaves_nothing(folder, table, words):
+    refuses(folder, text(output=f'folder = "out"\ntable = "{table}"'), words)
+
+
 def test_a_query_is_one_question(folder):
     with duckdb.connect(folder / "t.duckdb") as connection:
         connection.execute(f"CREATE TABLE t AS FROM read_csv('{folder / 'records.csv'}')")

@@ -250,6 +250,11 @@ def test_negative_contributions():
     assert dict(zip(cells.tolist(), amounts.tolist(), strict=True)) == {0: 5, 1: 5}  # sizes
 
 
+def test_what_is_rounded_to_zero_is_not_negative():
+    table = by_region({"region": ["x", "y"], "value": ["-0.4", "3"]}, measure="value", decimals=0)
+    assert (table.scaled.tolist(), table.contributions.negative, set(table.lower.tolist())) == ([3, 0, 3], False, {0})
+
+
 def test_negatives_that_cancel_within_a_unit():
     records = {"r": ["x", "x", "y"], "v": [-5, 5, 3], "firm": ["u", "u", "u"]}
     table = Table.from_microdata(records, dims=["r"], measure="v", contributor="firm", negative="absolute")
@@ -430,7 +435,7 @@ def test_large_numbers_with_decimals_asked_for():
     [
         ("1,5", r"say so with decimal=','"), ("ten", "'ten' is not a number"), ("0x10", "is not a number"),
         ("nan", "is not a number"), ("inf", "is not a number"),
-        ("1e300", r"beyond 2\^53|is not a number"), ("0.1234567890123456789", r"round them with decimals=\d+"), ("9007199254740993", r"beyond 2\^53"),
+        ("1e300", r"beyond 2\^53|is not a number"), ("0.1234567890123456789", r"round them to \d+ decimals"), ("9007199254740993", r"beyond 2\^53"),
     ],
 )  # fmt: skip
 def test_numbers_that_are_none_are_refused(value, said):

@@ -52,16 +52,8 @@ def test_rules_are_what_they_say(text):
     assert read_rule(text) == READ[text]
 
 
-@pytest.mark.parametrize(
-    "rule", [rule for rule in READ.values() if "=r" not in rule.short and "code" not in rule.short]
-)
+@pytest.mark.parametrize("rule", [*READ.values(), Request(70, code="a b"), Request(70, code="'")])
 def test_a_rule_is_read_back_from_its_short_form(rule):
-    assert read_rule(rule.short) == rule
-
-
-@bug("texts stand without quotes in the short form")
-@pytest.mark.parametrize("rule", [Threshold(4, by="records"), Request(70, code="a b")])
-def test_a_rule_with_a_text_is_read_back_from_its_short_form(rule):
     assert read_rule(rule.short) == rule
 
 
@@ -109,10 +101,10 @@ BAD = {
     "PPercent(\ud800)": "not readable",
     "ppercent(10)": "it is none of PPercent",
     "'PPercent'": "it is none of",
-    "PPercent": "'p'",
-    "PPercent()": "'p'",
-    "Dominance(2)": "'k'",
-    "PPercent(10, q=3)": "'q'",
+    "PPercent": "parameters are not readable",
+    "PPercent()": "parameters are not readable",
+    "Dominance(2)": "parameters are not readable",
+    "PPercent(10, q=3)": "parameters are not readable",
     "PPercent(10, 2, 3, 4)": "parameters are not readable",
     "PPercent(0)": r"p=0; give a number above 0 and at most 1000",
     "PPercent(-1)": r"p=-1; give a number above 0",
@@ -126,13 +118,13 @@ BAD = {
     "PPercent(None)": "p=None",
     "PPercent([10])": r"p=\[10\]",
     "PPercent(10j)": "p=10j",
-    "PPercent(10, n=0)": "n=0; give a whole number of at least 1",
+    "PPercent(10, n=0)": "n=0; give a whole number from 1 to 1,000,000",
     "PPercent(10, n=1.5)": "n=1.5; give a whole number",
     "PPercent(10, weights=3)": "weights=3; give True or False",
     f"PPercent({'9' * 100})": "100 digits",
     "Dominance(2, 100)": "below 100",
     "Dominance('2', 75)": "n='2'",
-    "Threshold(1)": "n=1; give a whole number of at least 2",
+    "Threshold(1)": "n=1; give a whole number from 2 to 1,000,000",
     "Threshold(3.0)": "n=3.0",
     "Threshold(3, by='firms')": "by='firms'; give 'units' or 'records'",
     "Threshold(3, percent=-1)": "percent=-1",
@@ -159,14 +151,7 @@ DEEP = ["(" * 100_000, "PPercent(" + "-" * 5000 + "10)", "PPercent(" + "1+" * 50
 
 @pytest.mark.parametrize("text", DEEP, ids=["brackets", "signs", "sums", "a name", "parameters"])
 def test_depth_and_length_are_refused(text):
-    with pytest.raises(cw.InputError, match=r"^rule "):
-        read_rule(text)
-
-
-@bug("the whole text is quoted")
-@pytest.mark.parametrize("text", DEEP, ids=["brackets", "signs", "sums", "a name", "parameters"])
-def test_long_texts_are_not_quoted_in_full(text):
-    with pytest.raises(cw.InputError) as caught:
+    with pytest.raises(cw.InputError, match=r"^rule ") as caught:
         read_rule(text)
     assert len(str(caught.value)) < 600
 
@@ -177,18 +162,21 @@ def test_a_parameter_given_twice_is_refused():
         read_rule("PPercent(10, n=2, n=1)")
 
 
-@bug("the address of a Python object is no help")
 def test_the_sentence_is_the_same_each_time():
     with pytest.raises(cw.InputError) as caught:
         read_rule("PPercent(1/3)")
     assert " at 0x" not in str(caught.value)
 
 
-@bug("OverflowError: a list of so many ones is made")
 def test_a_coalition_without_end_is_refused():
+    with pytest.raises(cw.InputError, match="n=99999999999999999999; give a whole number from 1 to 1,000,000"):
+        read_rule("PPercent(10, n=99999999999999999999)")
+
+
+def test_the_largest_coalition_can_be_looked_for():
     table = cw.Table.from_microdata({"r": ["a", "b"], "v": [1, 2]}, dims=["r"], measure="v")
-    with pytest.raises(cw.InputError):
-        table.find(read_rule("PPercent(10, n=99999999999999999999)"))
+    with pytest.raises(cw.InputError, match="were kept; tabulate with largest="):
+        table.find(read_rule("PPercent(10, n=1000000)"))
 
 
 # ---- policies by name ----------------------------------------------------------------------------------------------------------------------

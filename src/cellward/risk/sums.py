@@ -62,7 +62,8 @@ def _candidates(
     own = [i for i in risky if spread.amount(i, unit) > 0]
     yield from combinations(own, 2)
     ranked = {i: _ranked(i, c, spread) for i in own}
-    for partner in {None, *(u for i in own for u in c.unit[:, i].tolist() if u >= 0 and u != unit)}:
+    partners: list[int | None] = sorted({u for i in own for u in c.unit[:, i].tolist() if u >= 0 and u != unit})
+    for partner in [None, *partners]:
         for rule in rules:
             yield tuple(i for i in own if _together(rule, int(c.size[i]), ranked[i], unit, partner) > 0)
 
