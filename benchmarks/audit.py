@@ -7,7 +7,6 @@ python benchmarks/audit.py --quick       the same checks on small sizes, a minut
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import random
@@ -29,7 +28,7 @@ import census
 import certificate_mutations
 import random_releases
 import solver_faults
-from results import Report, table, write_section
+from results import Report, run_parts, table
 
 import cellward as cw
 from cellward.audit import verify as checker
@@ -352,22 +351,5 @@ PARTS = {
 """The parts in the order in which they are run, and what each shows."""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; repeatable")
-    options = parser.parse_args()
-    short: list[str] = []
-    for part in options.part or PARTS:
-        report = Report()
-        figures(report, part, quick=options.quick)
-        if not options.quick:
-            title, body = f"Audit: {PARTS[part]}", "\n\n".join([report.verdict, *report.sections])
-            write_section(f"audit.py --part {part}", title, body)
-        short += report.short
-    print(Report(short=short).verdict)
-    return 1 if short else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts("audit.py", "Audit", PARTS, figures, __doc__))

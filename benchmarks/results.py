@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -55,3 +57,24 @@ class Report:
     @property
     def verdict(self) -> str:
         return "**Everything holds.**" if not self.short else "**Falls short:** " + "; ".join(self.short)
+
+
+def run_parts(script: str, title: str, parts: dict[str, str], figures: Callable[..., None], about: str | None) -> int:
+    """The command line of a benchmark in parts: each computes its figures and writes its section; 1 when one falls short.
+
+    ``parts``: what each part shows, in the order in which they are run. ``--quick`` writes nothing.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--part", choices=parts, action="append", help="only this part; repeatable")
+    options = parser.parse_args()
+    short: list[str] = []
+    for part in options.part or parts:
+        report = Report()
+        figures(report, part, quick=options.quick)
+        if not options.quick:
+            body = "\n\n".join([report.verdict, *report.sections])
+            write_section(f"{script} --part {part}", f"{title}: {parts[part]}", body)
+        short += report.short
+    print(Report(short=short).verdict)
+    return 1 if short else 0

@@ -7,7 +7,6 @@ python benchmarks/tabulation.py --quick         the same checks on small sizes, 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import os
 import sys
@@ -22,8 +21,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import random_microdata
+import sample_jobs
 import tabulation_speed
-from results import Report, table, write_section
+from results import Report, run_parts, table
 
 import cellward as cw
 from cellward import Hierarchy, Table
@@ -305,6 +305,8 @@ def figures_of(report: Report, part: str, *, quick: bool) -> None:
         plain[part](report)
     elif part == "rules":
         rules(report, 60 if quick else 2000)
+    elif part == "jobs":
+        sample_jobs.figures(report, quick=quick)
     elif part == "speed":
         tabulation_speed.figures(report, quick=quick)
     else:
@@ -316,28 +318,12 @@ PARTS = {
     "enterprise": "enterprises and holdings",
     "linked": "linked tables",
     "rules": "tables and rules against the definitions",
+    "jobs": "from microdata to a release in one job file",
     "speed": "speed and memory, ten million records",
     "large": "memory, a hundred million records",
 }
 """The parts in the order in which they are run, and what each shows."""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; repeatable")
-    options = parser.parse_args()
-    short: list[str] = []
-    for part in options.part or PARTS:
-        report = Report()
-        figures_of(report, part, quick=options.quick)
-        if not options.quick:
-            title, body = f"Tabulation: {PARTS[part]}", "\n\n".join([report.verdict, *report.sections])
-            write_section(f"tabulation.py --part {part}", title, body)
-        short += report.short
-    print(Report(short=short).verdict)
-    return 1 if short else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_parts("tabulation.py", "Tabulation", PARTS, figures_of, __doc__))
