@@ -457,8 +457,10 @@ def compare(case: Microdata, kind: str | None = None) -> Comparison:
         try:
             table = cw.Table.from_microdata(rows, **options)
         except cw.InputError as error:
-            if expected is None or "near 2^53" in case.features:
+            if expected is None:
                 return Comparison("refused")
+            if "near 2^53" in case.features:  # where the package may be more careful than it has to be
+                return Comparison("refused near 2^53")
             return Comparison("refused", faults=(f"seed {case.seed}: refused, {error}",))
         except Exception as error:  # noqa: BLE001 (whatever it is, it is a difference)
             return Comparison("failed", faults=(f"seed {case.seed}: {type(error).__name__} {error}",))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+SHARED = Path(os.environ.get("CELLWARD_SHARED", Path(__file__).resolve().parents[2] / "shared")).resolve()
+"""Third-party data, used from there."""
 RESULTS = Path(__file__).with_name("RESULTS.md")
 HEAD = "# Results\n\nWritten by the scripts in this folder; each section names its script. Times are of a shared machine: trust the ratios.\n"
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from results import Report, table
+from results import SHARED, Report, table
 
 import cellward as cw
 
-SHARED = Path(os.environ.get("CELLWARD_SHARED", Path(__file__).resolve().parents[2] / "shared")).resolve()
 KEY = "5eed" * 16
 SAME = ("release.csv", "release.json", "certificate.json.gz", "sums.certificate.json.gz", "findings.csv")
 

@@ -307,14 +307,18 @@ def tabulate(
     reading: dict[str, Any],
 ) -> None:
     """Add up a file of records, find the cells at risk, and write the table."""
-    from cellward.files import write_whole
-    from cellward.formats.registry import write
+    from cellward.files import check_folder, write_whole
+    from cellward.formats.registry import check_target, write
     from cellward.report.findings import findings_csv
     from cellward.risk.policy import named_rules
     from cellward.risk.written import read_rule
 
     rules = [*(() if policy is None else named_rules(policy)), *map(read_rule, rule or [])]
     _refuse_same(source, out, findings)
+    if out is not None:
+        check_target(out)
+    if findings is not None:
+        check_folder(findings)
     if findings is not None and not rules:
         raise InputError("--findings: there are no rules to find anything by; give --rule or --policy")
     with _progress(f"adding up {source.name}"):

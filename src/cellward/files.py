@@ -9,6 +9,17 @@ from pathlib import Path
 from cellward.errors import InputError
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a file whose folder is not there, or that is no plain file."""
+    try:
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: the folder {path.parent} is not there; make it, or choose another")
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise InputError(f"{path}: is a link, a folder or a device, and would be replaced; choose another name")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path!s}: cannot be written ({error}); choose another name") from None
+
+
 def write_whole(path: Path, data: bytes, *, confidential: bool = False) -> Path:
     """Write beside the target and move into place, so that a reader finds the old file or the new one and never a part.
 

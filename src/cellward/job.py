@@ -15,6 +15,7 @@ from cellward.errors import InputError
 from cellward.formats.attackers import read_attackers
 from cellward.formats.csv_file import read_rows
 from cellward.formats.hrc import read_hrc
+from cellward.formats.registry import check_target
 from cellward.formats.registry import read as read_table
 from cellward.formats.registry import write as write_table
 from cellward.formats.text import decode_file, naming
@@ -107,12 +108,34 @@ class Job:
             raise InputError("[roles]: there is no dims; name the dimension columns")
         if "method" in self.said and self.said["method"].get("name", "round") != "round":
             raise InputError(f"[method] name={self.said['method']['name']!r} is not known; use round")
-        outputs = [self._beside(self.said["output"][key]) for key in ("table",) if key in self.said["output"]]
-        outputs += [self.folder / name for name in FILES] if "folder" in self.said["output"] else []
-        if self.source in outputs or self.path in outputs:
-            raise InputError("[output]: the input itself would be overwritten; choose another folder or name")
+        self._check_outputs()
         if "key" in self.said["output"] and "key_file" in self.said["output"]:
             raise InputError("[output]: give key or key_file, not both")
+
+    def _check_outputs(self) -> None:
+        """Refuse outputs that could not be written, that stand for each other, or over a file that is read."""
+        output, risk = self.said["output"], self.said.get("risk", {})
+        given = [
+            self.said["input"]["file"],
+            output.get("key_file"),
+            risk.get("policy"),
+            risk.get("waivers"),
+            self.said.get("attackers", {}).get("file"),
+        ]
+        for one in self.said.get("hierarchies", {}).values():
+            several = one if isinstance(one, list) else [one]
+            given += [each.get("file") if isinstance(each, dict) else each for each in several]
+        try:
+            read = {self._beside(file).resolve() for file in given if isinstance(file, str)} | {self.path.resolve()}
+            written = [(self.folder / name).resolve() for name in FILES] if "folder" in output else []
+            if "table" in output:
+                written.append(check_target(self._beside(output["table"])).resolve())
+        except (OSError, ValueError) as error:
+            raise InputError(f"[output]: {error}; choose another name") from None
+        if clash := [path for path in written if path in read or written.count(path) > 1]:
+            raise InputError(
+                f"[output]: {clash[0].name} would be written over a file that is read, or over another output; choose another name"
+            )
 
     def _known(self, name: str, keys: Mapping[str, tuple[type, ...]]) -> None:
         section = self.said.get(name, {})

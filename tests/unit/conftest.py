@@ -3,6 +3,7 @@
 import sys
 from types import SimpleNamespace
 
+import duckdb
 import pytest
 
 from cellward import cli
@@ -20,3 +21,24 @@ def run(monkeypatch, capsys):
         return SimpleNamespace(code=stopped.value.code, out=printed.out, err=printed.err)
 
     return call
+
+
+INSTANCES = {}
+
+
+@pytest.fixture(scope="module")
+def one_instance():
+    """Keep the instance of DuckDB for each configuration: it takes longer to start than a small table to add up; connections stay apart."""
+    connect = duckdb.connect
+
+    def reused(database=":memory:", *args, config=None, **kwargs):
+        if database != ":memory:" or not config:
+            return connect(database, *args, config=config or {}, **kwargs)
+        name = f":memory:{sorted(config.items())}"
+        if name not in INSTANCES:
+            INSTANCES[name] = connect(name, config=config)
+        return connect(name, config=config)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "connect", reused)
+        yield

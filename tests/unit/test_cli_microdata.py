@@ -17,6 +17,8 @@ import cellward as cw
 from cellward.risk.policy import Policy
 from cellward.risk.threshold import Threshold
 
+pytestmark = pytest.mark.usefixtures("one_instance")
+
 KEY = "5a" * 32
 RECORDS = """region,nace,firm,turnover,ask
 N1,A,f1,90,
@@ -283,10 +285,8 @@ def test_records_that_are_not_there(run, tmp_path):
 
 @pytest.mark.parametrize("option", ["--out", "--findings"])
 def test_the_records_are_never_overwritten(records, run, option):
-    refused(
-        run("tabulate", records, *ROLES, "--policy", "default", option, records),
-        r"records\.csv: is read and written, .*give each output a name of its own",
-    )
+    said = run("tabulate", records, *ROLES, "--policy", "default", option, records)
+    refused(said, r"records\.csv: is read and written, .*give each output a name of its own")
     assert records.read_text() == RECORDS
 
 

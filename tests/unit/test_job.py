@@ -19,6 +19,8 @@ from cellward.risk.p_percent import PPercent
 from cellward.risk.policy import Policy
 from cellward.risk.threshold import Threshold
 
+pytestmark = pytest.mark.usefixtures("one_instance")
+
 KEY = "5a" * 32
 PUBLIC = {"release.csv", "release.json"}
 FILES = PUBLIC | {"certificate.json.gz", "protection.json"}
@@ -532,7 +534,8 @@ MEANT = {
     *((f"method.{key}", value) for key in ("base", "time_limit") for value in ("3", "1.5")),
     ("method.ignore_levels", "true"), ("attackers.coalitions", "true"), ("attackers.whole", "true"), ("attackers.respondents", "3"),
     ("output.seed", "3"), ("output.threads", "3"), ("job.name", '"\\u0000"'), ("roles.total", '"\\u0000"'),
-    ("input.query", '"\\u0000"'), ("output.folder", '"\\u0000"'), ("roles.upper", "nan"), ("roles.lower", "nan"), ("roles.request_codes", "{a = 1}"),
+    ("input.query", '"\\u0000"'), ("output.folder", '"\\u0000"'), ("output.table", '"\\u0000"'),
+    ("roles.upper", "nan"), ("roles.lower", "nan"), ("roles.request_codes", "{a = 1}"),
 }  # fmt: skip
 UNTYPED = {"request_codes"}
 """Reported; see the next test."""
@@ -610,7 +613,11 @@ def test_what_else_a_job_reads_is_not_overwritten(folder, sections):
 @bug("the release is written before the name of the table is looked at")
 @pytest.mark.parametrize(
     ("table", "words"),
-    [("t.xlsx", r"t\.xlsx: the extension '\.xlsx' is not known"), ("none/t.csv", r"none/t\.csv: cannot be written")],
+    [
+        ("t.xlsx", r"t\.xlsx: the extension '\.xlsx' is not known"),
+        ("none/t.csv", r"none/t\.csv: cannot be written"),
+        ("\\u0000", ""),
+    ],
 )
 def test_a_table_that_cannot_be_written_leaves_nothing(folder, table, words):
     refuses(folder, text(output=f'folder = "out"\ntable = "{table}"'), words)

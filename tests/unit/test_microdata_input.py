@@ -24,6 +24,8 @@ import cellward as cw
 from cellward.table.contributions import Parts
 from cellward.tabulate.leaf_states import RecordNames
 
+pytestmark = pytest.mark.usefixtures("one_instance")
+
 A, B = ["a", "b"], [1, 2]
 SMALL = {("Total",): 3, ("a",): 1, ("b",): 2}
 
@@ -200,7 +202,7 @@ BAD = {
     "a declared missing code": ("r,v\na,1\n9,2\n", {"missing_codes": {"r": ["9"]}}, r"record 2, column r: the code '9', which stands for a missing"),
     "a code of ours": ("r,v\na,1\n,2\nmissing,3\n", {"missing": "keep"}, r"record 3, column r: the code 'missing' is in the data and is ours"),
     "the total's own code": ("r,v\na,1\nTotal,2\n", {}, r"record 2, column r: the code 'Total' stands for the total.*total="),
-    "a code that is not in the hierarchy": ("r,v\na1,1\nzz,2\nzy,4\n", IN_TREE, r"column r: the code 'z[yz]' is not in the hierarchy of r \(nor are 1 more\)"),
+    "a code that is not in the hierarchy": ("r,v\na1,1\nzz,2\nzy,4\n", IN_TREE, r"column r: the code 'z[yz]' is not in the hierarchy of r \(nor"),
     "a code with a quote that is not in the hierarchy": ("r,v\n';--,1\n", IN_TREE, r"record 1, column r: the code \"';--\" is not in the hierarchy"),
     "a parent's code": ("r,v\na1,1\nA,2\n", IN_TREE, r"record 2, column r: the code 'A' is a sum of others in the hierarchy of r"),
     "everything dropped for want of codes": ("r,v\n,1\n,2\n", {"missing": "drop"}, r"no record"),
@@ -1149,6 +1151,9 @@ def test_a_missing_code_has_no_place_under_several_roots():
     refuses(r"has no place in a hierarchy of 2 roots", {"r": ["a", None], "v": B}, missing="keep", hierarchies={"r": trees})  # fmt: skip
 
 
+OURS = cw.Hierarchy.from_dict({"Total": {"a1": {}, "missing": ["u1"]}})
+
+
 @pytest.mark.parametrize(
     ("rows", "tree", "codes"),
     [
@@ -1157,9 +1162,9 @@ def test_a_missing_code_has_no_place_under_several_roots():
         ({"r": ["b1", "A"], "v": B}, TREE, ["A"]),
         pytest.param(
             {"r": ["a1", None], "v": B},
-            cw.Hierarchy.from_dict({"Total": {"a1": {}, "missing": ["u1"]}}),
+            OURS,
             [],
-            marks=bug("the code of ours is a sum"),
+            marks=bug("our own code is a sum there"),
         ),
     ],
 )

@@ -55,7 +55,10 @@ def test_a_locked_file_that_was_changed_is_refused(tmp_path, change):
     text = path.read_text()
     assert change[0] in text
     path.write_text(text.replace(*change))
-    with pytest.raises(InputError, match=r"policy\.toml: .*changed after it was locked .*restore it, or take out its line locked and lock it anew"):
+    with pytest.raises(
+        InputError,
+        match=r"policy\.toml: .*changed after it was locked .*restore it, or take out its line locked and lock it anew",
+    ):
         Policy.read(path)
 
 

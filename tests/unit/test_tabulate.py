@@ -435,7 +435,7 @@ def test_large_numbers_with_decimals_asked_for():
     [
         ("1,5", r"say so with decimal=','"), ("ten", "'ten' is not a number"), ("0x10", "is not a number"),
         ("nan", "is not a number"), ("inf", "is not a number"),
-        ("1e300", r"beyond 2\^53|is not a number"), ("0.1234567890123456789", r"round them to \d+ decimals"), ("9007199254740993", r"beyond 2\^53"),
+        ("1e300", r"beyond 2\^53|is not a number"), ("0.1234567890123456789", r"round them .*decimals"), ("9007199254740993", r"beyond 2\^53"),
     ],
 )  # fmt: skip
 def test_numbers_that_are_none_are_refused(value, said):

@@ -173,12 +173,6 @@ def test_a_coalition_without_end_is_refused():
         read_rule("PPercent(10, n=99999999999999999999)")
 
 
-def test_the_largest_coalition_can_be_looked_for():
-    table = cw.Table.from_microdata({"r": ["a", "b"], "v": [1, 2]}, dims=["r"], measure="v")
-    with pytest.raises(cw.InputError, match="were kept; tabulate with largest="):
-        table.find(read_rule("PPercent(10, n=1000000)"))
-
-
 # ---- policies by name ----------------------------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cellward.errors import InputError
+from cellward.files import check_folder
 from cellward.formats.csv_file import read_csv, write_csv
 from cellward.formats.jj import read_jj, write_jj
 from cellward.formats.parquet import read_parquet, write_parquet
@@ -39,11 +40,19 @@ def read(path: str | Path, **options: Any) -> Table:
     return read_csv(path, spec, **text) if _LONG[kind] == "csv" else read_parquet(path, spec)
 
 
+_WRITERS = {".jj": write_jj, ".csv": write_csv, ".parquet": write_parquet}
+
+
 def write(table: Table, path: str | Path) -> Path:
     """Write a confidential table by its file's extension: ``.jj``, ``.csv`` or ``.parquet``."""
-    path = Path(path)
+    target = check_target(Path(path))
+    return _WRITERS[target.suffix.lower()](table, target)
+
+
+def check_target(path: Path) -> Path:
+    """Refuse a file that no table could be written to, before the work is done."""
     kind = path.suffix.lower()
-    writer = {".jj": write_jj, ".csv": write_csv, ".parquet": write_parquet}.get(kind)
-    if writer is None:
+    if kind not in _WRITERS:
         raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .csv or .parquet")
-    return writer(table, path)
+    check_folder(path)
+    return path

@@ -28,11 +28,14 @@ def read_rule(text: str) -> Rule:
         raise InputError(f"rule {brief(text)}: it is none of {', '.join(BY_NAME)}; {example}")
     try:
         given = [ast.literal_eval(entry) for entry in call.args] if isinstance(call, ast.Call) else []
+        if isinstance(call, ast.Call) and len({key.arg for key in call.keywords}) < len(call.keywords):
+            raise InputError("a parameter is given twice; give it once")
         named = (
             {str(key.arg): ast.literal_eval(key.value) for key in call.keywords} if isinstance(call, ast.Call) else {}
         )
         return known[name.id](*given, **named)
     except InputError as error:
         raise InputError(f"rule {brief(text)}: {error}") from None
-    except (TypeError, ValueError, MemoryError, RecursionError):
-        raise InputError(f"rule {brief(text)}: its parameters are not readable; {example}") from None
+    except (TypeError, ValueError, MemoryError, RecursionError) as error:
+        why = str(error) if " object at " not in str(error) and len(str(error)) < 100 else "not plain numbers or texts"
+        raise InputError(f"rule {brief(text)}: its parameters are not readable ({why}); {example}") from None

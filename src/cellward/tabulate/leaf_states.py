@@ -147,8 +147,9 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
         scaled = x
         product = f"sign({x}) * ((2 * abs(CAST({x} AS HUGEINT)) * {weight.sql} + {finer}) // {2 * finer})"
         finer = 1
-    if measure.largest * finer > LARGEST or measure.largest * weight.largest > 2**62:
-        raise too_large(source, str(roles.measure), measure.largest * max(finer, weight.largest), decimals)
+    most = max(measure.largest * finer, measure.largest * weight.largest * finer // 10**weight.places)
+    if most > LARGEST:
+        raise too_large(source, roles.measure or "counts", most, decimals)
     return _Numbers(
         scaled,
         f"CAST({product} AS BIGINT)",

@@ -83,7 +83,7 @@ class Roles:
             raise InputError(f"largest={self.largest!r}: give a whole number from 1 to {MOST_LARGEST}")
         codes = self.request_codes
         if (
-            isinstance(codes, str)
+            not isinstance(codes, list | tuple)
             or not codes
             or not all(isinstance(code, str) and code not in ("", "0") for code in codes)
         ):

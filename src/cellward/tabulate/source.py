@@ -321,7 +321,7 @@ def _csv_error(path: Path, error: Exception, names: Sequence[str]) -> InputError
         )
     if "maximum line size" in text.lower() or "max_line_size" in text.split("Possible")[0].lower():
         return InputError(f"{where}: a line is too long to be one record; check the quotes and the line ends")
-    if "invalid unicode" in text.lower():
+    if "invalid unicode" in text.lower() or "latin-1 encoded" in text.lower():
         return InputError(f"{where}: the text is neither UTF-8 nor Latin-1; save the file as UTF-8")
     return InputError(
         f"{where}: not readable as CSV with {len(names)} columns ({first_line(error)}); check separators, quotes and line ends"
