@@ -13,9 +13,13 @@ def check_folder(path: Path) -> None:
     """Refuse a file whose folder is not there, or that is no plain file."""
     try:
         if not path.parent.is_dir():
-            raise InputError(f"{path}: the folder {path.parent} is not there; make it, or choose another")
+            raise InputError(
+                f"{path}: cannot be written, there is no folder {path.parent}; make it, or choose another folder"
+            )
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise InputError(f"{path}: is a link, a folder or a device, and would be replaced; choose another name")
+            raise InputError(
+                f"{path}: cannot be written, it is a link, a folder or a device and would be replaced; choose another name"
+            )
     except (OSError, ValueError) as error:
         raise InputError(f"{path!s}: cannot be written ({error}); choose another name") from None
 
@@ -27,7 +31,9 @@ def write_whole(path: Path, data: bytes, *, confidential: bool = False) -> Path:
     """
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise InputError(f"{path}: is a link, a folder or a device, and would be replaced; choose another name")
+            raise InputError(
+                f"{path}: cannot be written, it is a link, a folder or a device and would be replaced; choose another name"
+            )
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error

@@ -404,7 +404,9 @@ def test_dominance_does_not_aim_at_who_has_consented(rule, levels):
     assert {name: own["N"][1] for name, (_, own) in found.items()} == levels
 
 
-@pytest.mark.xfail(strict=True, reason="where all kept others have consented nothing is asked, though there are more units")
+@pytest.mark.xfail(
+    strict=True, reason="where all kept others have consented nothing is asked, though there are more units"
+)
 @pytest.mark.parametrize("consenting", [["a", "b"], ["a", "b", "c"]])
 def test_who_is_not_among_the_kept_is_protected_too(consenting):
     # X = 340. c aims at d's 70: 3·70 - (340 - 80 - 70) = 20. With four kept it does; with three it must be asked something, or be refused.
@@ -420,7 +422,9 @@ def test_who_is_not_among_the_kept_is_protected_too(consenting):
     assert found["respondent c"][1]["N"][1] >= 20
 
 
-@pytest.mark.xfail(strict=True, reason="insiders are asked the level of a rule that let the cell go, since another calls it unsafe")
+@pytest.mark.xfail(
+    strict=True, reason="insiders are asked the level of a rule that let the cell go, since another calls it unsafe"
+)
 def test_a_threshold_that_everyone_has_consented_to_asks_nothing():
     rules = (AtLeast(5, units=7), Manual({"N": "sensitive branch"}, units=3))
     table = cell(100, 8).find(*rules, waivers=["a", "b"])
@@ -686,7 +690,9 @@ def test_more_respondents_when_more_were_kept():
 
 def test_coalitions_need_more_where_a_rule_looks_at_more():
     rule, amounts = Dominance(3, 60), (100, 90, 80, 70, 60)
-    with pytest.raises(InputError, match="a rule looks at 2 contributions beside those of 2 attackers, but 3 were kept"):
+    with pytest.raises(
+        InputError, match="a rule looks at 2 contributions beside those of 2 attackers, but 3 were kept"
+    ):
         Attacker.from_data(cell(*amounts).find(rule), coalitions=True)
     found = from_data(cell(*amounts, largest=4).find(rule), respondents=0, coalitions=True)
     assert found["coalition b and c"][1]["N"][1] == 167  # (170 + 100 + 70)/0.6 - 400

@@ -563,11 +563,11 @@ def test_values_of_a_wrong_type_are_one_sentence(folder, section, value):
     [
         *(text(roles=f'dims = ["region"]\n{key} = 3') for key in ("measure", "contributor", "holding", "weight", "request")),
         text(roles='dims = ["region"]\nmeasure = []'),
-        pytest.param(text(roles='dims = ["region"]\nrequest_codes = 3'), marks=bug("TypeError of Python")),
+        text(roles='dims = ["region"]\nrequest_codes = 3'),
         text(input='file = "records.csv"\nnames = ["a", "b", "c", "d"]'),
         text(input=CELLS + '\nquery = "t"', roles='dims = ["region"]\nvalue = "n"', risk=None),
         text(hierarchies='region = {file = 3, levels = ["a"]}'),
-        pytest.param(text(output='folder = "\\u0000"'), marks=bug("ValueError of Python, after all the work is done")),
+        text(output='folder = "\\u0000"'),
     ],
 )  # fmt: skip
 def test_wrong_types_are_one_sentence(folder, written):
@@ -584,17 +584,19 @@ def test_wrong_types_are_one_sentence(folder, written):
 )  # fmt: skip
 def test_the_input_is_never_overwritten(folder, output, file):
     (folder / file).write_text(RECORDS)
-    refuses(folder, text(input=f'file = "{file}"', output=output), r"\[output\]: the input itself would be overwritten")
+    refuses(
+        folder,
+        text(input=f'file = "{file}"', output=output),
+        r"\[output\]: .* would be written over a file that is read",
+    )
 
 
-@bug("the confidential table replaces what is to be published, and is said to be public")
 def test_the_table_never_takes_the_place_of_the_release(folder):
     refuses(
         folder, text(output=f'folder = "out"\ntable = "out/release.csv"\nkey = "{KEY}"'), r"release\.csv|\[output\]"
     )
 
 
-@bug("only the records and the job itself are looked at")
 @pytest.mark.parametrize(
     "sections",
     [
@@ -610,7 +612,6 @@ def test_what_else_a_job_reads_is_not_overwritten(folder, sections):
     refuses(folder, text(output=f'folder = "out"\ntable = "other.csv"\nkey = "{KEY}"', **sections), r"\[output\]")
 
 
-@bug("the release is written before the name of the table is looked at")
 @pytest.mark.parametrize(
     ("table", "words"),
     [

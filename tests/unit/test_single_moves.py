@@ -74,7 +74,10 @@ def needed(p, side):
 def check(p, moves):
     """What a move must be; how many there are."""
     i = p.instance
-    lo, hi = np.maximum(i.lower, p.knowledge.lo), np.minimum(i.upper, p.knowledge.hi)  # the external attacker's, the widest
+    lo, hi = (
+        np.maximum(i.lower, p.knowledge.lo),
+        np.minimum(i.upper, p.knowledge.hi),
+    )  # the external attacker's, the widest
     need, many = (needed(p, LOW), needed(p, HIGH)), 0
     assert i.attackers[0].name == "external"
     for (target, side), some in moves._found.items():
@@ -164,7 +167,9 @@ def failing(instance, p, effort=None):
 def test_the_evidence_is_that_without_them(monkeypatch, seed, base):
     p = rounded(seed, base, sparse=bool(seed))
     together = failing(p.instance, p)
-    alone = [failing(replace(p.instance, attackers=(one,)), p) for one in p.instance.attackers]  # no moves are made for one
+    alone = [
+        failing(replace(p.instance, attackers=(one,)), p) for one in p.instance.attackers
+    ]  # no moves are made for one
     assert together == (all(ok for ok, _ in alone), sorted(said for _, some in alone for said in some))
     assert failing(p.instance, p, Effort(seed=7, threads=2)) == together
     monkeypatch.setattr(settling, "SingleMoves", NoMoves)

@@ -83,7 +83,9 @@ def test_all_cells_of_the_unit_and_every_two_at_risk():
 
 def test_for_every_partner_the_cells_in_which_the_two_are_too_much():
     # a with p in A, B and D, with q in E and F, and 50 among many in G, which is safe.
-    rows = [(code, "a", 90) for code in "ABDEF"] + [(code, "p", 30) for code in "ABD"] + [(code, "q", 30) for code in "EF"]
+    rows = (
+        [(code, "a", 90) for code in "ABDEF"] + [(code, "p", 30) for code in "ABD"] + [(code, "q", 30) for code in "EF"]
+    )
     rows += [("G", "a", 50), *crowd("G", 50, 10), *crowd("C", 5, 20)]
     table = tabulate(rows).find(PPercent(10))
     found = sums(table)
@@ -199,7 +201,9 @@ def test_holdings_dominate_sums():
     assert sums(table) == {("A", "B"): (17, 17, "G")}
 
 
-@pytest.mark.xfail(strict=True, reason="the level of a sum is that of its largest unit, though only another has not consented")
+@pytest.mark.xfail(
+    strict=True, reason="the level of a sum is that of its largest unit, though only another has not consented"
+)
 def test_a_sum_is_not_asked_for_the_sake_of_one_that_has_consented():
     # b's 2 against a's 180: 0.2; the sum is asked 18 as if a had not consented, and named after b.
     rows = [("A", "a", 93), ("A", "b", 1), ("B", "a", 87), ("B", "b", 1), *crowd("C", 5, 20)]
@@ -427,7 +431,9 @@ def test_the_second_certificate_must_stand_beside_the_first(protected, tmp_path)
     assert not cw.verify(first, table=table)
 
 
-@pytest.mark.xfail(strict=True, reason="verify takes a second certificate of another release, which says nothing of this one")
+@pytest.mark.xfail(
+    strict=True, reason="verify takes a second certificate of another release, which says nothing of this one"
+)
 def test_the_second_certificate_must_be_of_the_same_release(protected, tmp_path):
     table, p = protected
     first = p.certificate().save(tmp_path / "rounding.certificate.json.gz")
@@ -437,7 +443,9 @@ def test_the_second_certificate_must_be_of_the_same_release(protected, tmp_path)
     assert not cw.verify(first, table=table)
 
 
-@pytest.mark.xfail(strict=True, reason="verify takes a second certificate that ignores its levels, and calls the release protected")
+@pytest.mark.xfail(
+    strict=True, reason="verify takes a second certificate that ignores its levels, and calls the release protected"
+)
 def test_the_second_certificate_must_show_its_levels(protected, tmp_path):
     table, p = protected
     first = p.certificate().save(tmp_path / "rounding.certificate.json.gz")

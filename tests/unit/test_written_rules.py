@@ -156,7 +156,6 @@ def test_depth_and_length_are_refused(text):
     assert len(str(caught.value)) < 600
 
 
-@bug("the last one counts, silently")
 def test_a_parameter_given_twice_is_refused():
     with pytest.raises(cw.InputError, match="twice"):
         read_rule("PPercent(10, n=2, n=1)")
