@@ -291,7 +291,6 @@ def rules(report: Report, sets: int) -> None:
         f"sizes, largest contributions and whose they are, equations and bounds; {verdicts:,} verdicts with their levels, {unsafe:,} of them unsafe; "
         f"{outcomes['refused']:,} sets refused by both, {outcomes['refused near 2^53']:,} by the package alone for numbers near 2^53: "
         f"**{len(faults)} differences** ({time.perf_counter() - started:.0f} s).\n\n"
-        f"**{len(faults)} differences** ({time.perf_counter() - started:.0f} s).\n\n"
         + table(["with", "sets"], [[feature, count] for feature, count in sorted(features.items())])
     )
 

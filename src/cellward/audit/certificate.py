@@ -127,10 +127,22 @@ def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
     if not verdict or not s.sums or verdict.protected is False:
         return verdict
     second = _verify_sums(beside, table)
+    if second:
+        second = _same_release(Path(path), beside, second, table.cells)
     reason = (
         f"the table has sums of cells at risk, and {beside.name} beside the certificate does not hold: {second.reason}"
     )
     return verdict if second else checker.Verdict(False, reason)
+
+
+def _same_release(path: Path, beside: Path, second: checker.Verdict, cells: int) -> checker.Verdict:
+    """The verdict on the sums, if it says that they are protected, and in the release that the first certificate is of."""
+    first, other = (checker.load(file) for file in (path, beside))
+    if second.protected is not True:
+        return checker.Verdict(False, "it does not show that they are protected")
+    if first["salt"] != other["salt"] or first["published"] != other["published"][:cells]:
+        return checker.Verdict(False, "it is of another release")
+    return second
 
 
 def _verify_sums(path: Path, table: Table) -> checker.Verdict:

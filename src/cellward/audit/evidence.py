@@ -110,6 +110,8 @@ def _met(ends: Ends) -> Bools:
     """Levels that the witnesses meet, widths between fractions included."""
     assert ends.levels is not None
     met = ends.met.copy()
+    if all(witness.denominator == 1 for witness in ends.witnesses):
+        return met
     for j in np.flatnonzero(~met).tolist():
         low, high, _, _ = _extremes(ends.witnesses, int(ends.levels.cell[j]))
         lpl, upl, spl = (int(x[j]) for x in (ends.levels.lpl, ends.levels.upl, ends.levels.spl))

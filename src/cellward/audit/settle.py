@@ -40,7 +40,9 @@ def settle(questions: Sequence[Question], labels: Labels, inside: Sequence[Ints]
     report = _Report(ends, effort.progress)
     several = len(ends) > 1 and all(question.levels is not None for question in questions)
     moves = (
-        SingleMoves(swaps, labels, ends, np.random.default_rng(effort.seed)) if swaps is not None and several else None
+        SingleMoves(swaps, labels, ends, np.random.default_rng(effort.seed), effort.over)
+        if swaps is not None and several
+        else None
     )
 
     def run(k: int, known: Sequence[Witness], pool: ThreadPoolExecutor | None) -> None:

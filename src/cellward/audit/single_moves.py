@@ -6,7 +6,7 @@ hundreds of attackers a few of them for each cell and side settle nearly everyth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ CHOICES = 6
 ROUNDS, PATIENCE = 4000, 100
 """Rounds of exchanges drawn at most, and without a new move."""
 
-TRIES = 300
+TRIES = 100
 """Moves tried through a cell that random exchanges did not reach."""
 
 
@@ -39,7 +39,9 @@ class Move:
 class SingleMoves:
     """For every cell and side that is asked for, some moves from the center that reach the largest level asked, inside the public bounds."""
 
-    def __init__(self, swaps: Swaps, labels: Labels, ends: Sequence[Ends], rng: np.random.Generator) -> None:
+    def __init__(
+        self, swaps: Swaps, labels: Labels, ends: Sequence[Ends], rng: np.random.Generator, over: Callable[[], bool]
+    ) -> None:
         self._found: dict[tuple[int, int], list[Move]] = {}
         first = ends[0].region
         center = first.center
@@ -54,31 +56,43 @@ class SingleMoves:
         down, up = center - np.maximum(lo, -(2**60)), np.minimum(hi, 2**60) - center
         idle = 0
         for _ in range(ROUNDS):
-            if idle > PATIENCE or not missing.any():
+            if idle > PATIENCE or not missing.any() or over():
                 break
             idle = 0 if self._draw(swaps, rng, need, missing, down, up) else idle + 1
-        self._aim(swaps, labels, rng, need, missing, down, up)
+        missing[LOW][need[LOW] > down] = 0
+        missing[HIGH][need[HIGH] > up] = 0
+        for i in np.flatnonzero(missing.any(axis=0)).tolist():
+            if over():
+                return
+            self._aim(i, swaps, labels, rng, need, missing, down, up)
 
     def _aim(
-        self, swaps: Swaps, labels: Labels, rng: np.random.Generator, need: Ints, missing: Ints, down: Ints, up: Ints
+        self,
+        i: int,
+        swaps: Swaps,
+        labels: Labels,
+        rng: np.random.Generator,
+        need: Ints,
+        missing: Ints,
+        down: Ints,
+        up: Ints,
     ) -> None:
-        """Moves through the cells that random exchanges did not reach."""
-        for i in np.flatnonzero(missing.any(axis=0)).tolist():
-            codes = [int(index[i]) for index in labels.index]
-            for _ in range(TRIES):
-                if not missing[:, i].any():
-                    break
-                cells, factor = swaps.through(codes, rng)
-                if not len(cells):
-                    continue
-                size, own = np.abs(factor), int(factor[cells == i][0])
-                for side, way in ((LOW, -1), (HIGH, 1)):
-                    step = -(-int(need[side][i]) // own)
-                    rises = factor * way > 0
-                    limit = int(np.where(rises, up[cells] // size, down[cells] // size).min())
-                    if missing[side][i] > 0 and step <= limit:
-                        missing[side][i] -= 1
-                        self._found.setdefault((i, side), []).append(Move(cells, factor * (way * step)))
+        """Moves through a cell that random exchanges did not reach."""
+        codes = [int(index[i]) for index in labels.index]
+        for _ in range(TRIES):
+            if not missing[:, i].any():
+                return
+            cells, factor = swaps.through(codes, rng)
+            if not len(cells):
+                continue
+            size, own = np.abs(factor), int(factor[cells == i][0])
+            for side, way in ((LOW, -1), (HIGH, 1)):
+                step = -(-int(need[side][i]) // own)
+                rises = factor * way > 0
+                limit = int(np.where(rises, up[cells] // size, down[cells] // size).min())
+                if missing[side][i] > 0 and step <= limit:
+                    missing[side][i] -= 1
+                    self._found.setdefault((i, side), []).append(Move(cells, factor * (way * step)))
 
     def _draw(self, swaps: Swaps, rng: np.random.Generator, need: Ints, missing: Ints, down: Ints, up: Ints) -> bool:
         """One round of exchanges; True when it brought a new move."""

@@ -138,7 +138,8 @@ class _Asked:
         ranked = zip(c.unit[:, cell].tolist(), c.top[:, cell].tolist(), weighted[:, cell].tolist(), strict=True)
         others = [(u, x, w) for u, x, w in ranked if u >= 0 and u not in units]
         rules = [rule for rule, hit in self._measured if cell in hit]
-        above = self.measured(rules, int(c.size[cell]), own, others)
+        hidden = int(c.units[cell]) > int((c.unit[:, cell] >= 0).sum())
+        above = self.measured(rules, int(c.size[cell]), own, others, hidden=hidden)
         plain = [found[cell] for found in self._plain if cell in found]
         return (
             max([above, *(lpl for lpl, _, _ in plain)]),
@@ -147,13 +148,22 @@ class _Asked:
         )
 
     def measured(
-        self, rules: Sequence[Concentration], total: int, own: int, others: Sequence[tuple[int, int, int]]
+        self,
+        rules: Sequence[Concentration],
+        total: int,
+        own: int,
+        others: Sequence[tuple[int, int, int]],
+        *,
+        hidden: bool,
     ) -> int:
         """The strictest level of concentration rules; ``others`` are (unit, contribution, weighted contribution), largest first.
 
-        Protected is the largest that has not consented; what its weight adds to it is not anybody else's.
+        Protected is the largest that has not consented; what its weight adds to it is not anybody else's. Where all these have consented and
+        contributions are ``hidden`` behind them, one of those is protected, which is at most as large as the smallest here.
         """
         protected = [(x, w) for u, x, w in others if u not in self._consenting]
+        if not protected and hidden and others:
+            protected = [others[-1][1:]]
         if not protected:
             return 0
         x, w = protected[0]
@@ -171,7 +181,8 @@ class _Asked:
     def of_sum(self, one: CellSum, units: Units, own: int) -> int:
         """The level of a sum of cells."""
         others = [(u, x, x) for u, x in one.largest if u not in units]
-        return self.measured([rule for rule, _ in self._measured], int(self._c.size[one.cell].sum()), own, others)
+        rules, total = [rule for rule, _ in self._measured], int(self._c.size[one.cell].sum())
+        return self.measured(rules, total, own, others, hidden=len(one.largest) > self._c.kept + 1)
 
 
 def _attacker(table: Table, parts: Parts, units: Units, near: _Near, asked: _Asked, *, whole: bool) -> Attacker | None:
