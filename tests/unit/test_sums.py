@@ -431,9 +431,6 @@ def test_the_second_certificate_must_stand_beside_the_first(protected, tmp_path)
     assert not cw.verify(first, table=table)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="verify takes a second certificate of another release, which says nothing of this one"
-)
 def test_the_second_certificate_must_be_of_the_same_release(protected, tmp_path):
     table, p = protected
     first = p.certificate().save(tmp_path / "rounding.certificate.json.gz")
@@ -443,9 +440,6 @@ def test_the_second_certificate_must_be_of_the_same_release(protected, tmp_path)
     assert not cw.verify(first, table=table)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="verify takes a second certificate that ignores its levels, and calls the release protected"
-)
 def test_the_second_certificate_must_show_its_levels(protected, tmp_path):
     table, p = protected
     first = p.certificate().save(tmp_path / "rounding.certificate.json.gz")

@@ -40,7 +40,12 @@ class SingleMoves:
     """For every cell and side that is asked for, some moves from the center that reach the largest level asked, inside the public bounds."""
 
     def __init__(
-        self, swaps: Swaps, labels: Labels, ends: Sequence[Ends], rng: np.random.Generator, over: Callable[[], bool]
+        self,
+        swaps: Swaps,
+        labels: Labels,
+        ends: Sequence[Ends],
+        rng: np.random.Generator,
+        over: Callable[[], bool] = lambda: False,
     ) -> None:
         self._found: dict[tuple[int, int], list[Move]] = {}
         first = ends[0].region

@@ -1,53 +1,55 @@
-"""Spread units: those in several leaves are summed in every cell before they are ranked there; the others need not be looked at again."""
+"""Spread units: those in several leaves are summed in every cell before they are ranked there; the others need not be looked at again.
+
+A pair (cell, row of a unit) is one integer; sorted, the rows of one unit in one cell stand side by side, since rows are sorted by unit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.table.lattice import Lattice
-from cellward.tabulate.leaf_states import Members, packing
+from cellward.tabulate.leaf_states import Members
 from cellward.tabulate.states import NOBODY, States
 
 Ints = NDArray[np.int64]
-_AT_ONCE = 10_000_000
-"""About so many (cell, unit) pairs are grouped at a time, which bounds the memory."""
+_AT_ONCE = 6_000_000
+"""About so many pairs are sorted at a time, which bounds the memory."""
 
 
 def spread_states(
     lattice: Lattice, members: Members, kept: int, *, weighted: bool, threads: int | None
 ) -> tuple[Ints, States]:
     """The keys of all cells that spread units contribute to, and the states of these units there."""
-    requests = len(members.requested)
-    nothing = np.zeros(0, np.int64), States.empty(0, kept, requests, weighted=weighted)
+    nothing = np.zeros(0, np.int64), States.empty(0, kept, len(members.requested), weighted=weighted)
     if not len(members.unit):
         return nothing
     if float(np.abs(members.weighted).astype(float).sum()) >= 2**62:
         raise InputError(
             "the totals would be beyond 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
         )
-    with duckdb.connect(config={} if threads is None else {"threads": threads}) as work:
-        parts = []
-        for term in lattice.terms:
-            depth = 1.0
-            for dim in range(len(lattice.axes)):
-                child, parent = lattice.above(term, dim)
-                depth *= len(child) / max(len(lattice.axes[dim].bottom), 1)
-                work.register(f"above{dim}", {"code": child, "part": parent * lattice.stride[dim]})
-            key, states = nothing
-            for chunk in _chunks(members.unit, max(int(_AT_ONCE / depth), 1)):
-                fresh_key, fresh = _grouped(work, lattice, members, chunk, kept, weighted=weighted)
-                key, states = states.then(fresh).merged(np.concatenate((key, fresh_key)))
-            parts.append((key, states))
-    key, every = parts[0]
-    for more_key, more in parts[1:]:
-        key, every = np.concatenate((key, more_key)), every.then(more)
-    distinct, first = np.unique(key, return_index=True)  # a cell of two tables is the same in both
-    return distinct, every.take(first)
+    pairs = sum(
+        float(
+            np.prod(
+                [len(lattice.above(term, dim)[0]) / max(len(axis.bottom), 1) for dim, axis in enumerate(lattice.axes)]
+            )
+        )
+        for term in lattice.terms
+    )
+    chunks = list(_chunks(members.unit, max(int(_AT_ONCE / pairs), 1)))
+
+    def work(rows: slice) -> tuple[Ints, States]:
+        return _grouped(lattice, members, rows, kept, weighted=weighted)
+
+    with ThreadPoolExecutor(threads or 2) as pool:
+        key, states = nothing
+        for fresh_key, fresh in pool.map(work, chunks):
+            key, states = states.then(fresh).merged(np.concatenate((key, fresh_key)))
+    return key, states
 
 
 def _chunks(unit: Ints, most: int) -> Iterator[slice]:
@@ -60,43 +62,42 @@ def _chunks(unit: Ints, most: int) -> Iterator[slice]:
         start = stop
 
 
-def _grouped(
-    work: duckdb.DuckDBPyConnection, lattice: Lattice, members: Members, rows: slice, kept: int, *, weighted: bool
-) -> tuple[Ints, States]:
-    dims, requests = range(len(lattice.axes)), range(len(members.requested))
-    columns = {"unit": members.unit[rows], "x": members.amount[rows], "wx": members.weighted[rows]}
-    columns |= {f"i{dim}": members.leaf[dim, rows] for dim in dims}
-    columns |= {f"q{j}": members.requested[j, rows].astype(np.int64) for j in requests}
-    work.register("member", columns)
-    first = int(columns["unit"][0])
-    most = int(np.abs(columns["x"]).astype(float).sum()) + 1
-    kind, bits = packing(most, int(columns["unit"][-1]) - first + 1)
-    mask = (1 << bits) - 1
-    packed = f"CAST(abs(x) AS {kind}) * {mask + 1} + ({mask + first} - unit)"
-    gave = "".join(f", max(q{j}) AS q{j}" for j in requests)
-    asked = "".join(f", coalesce(max(abs(x)) FILTER (q{j} = 1), 0) AS r{j}" for j in requests)
-    heavy = f", arg_max(abs(wx), {packed}, {kept}) AS heavy" if weighted else ""
-    picks = [f"CAST(coalesce(top[{r + 1}] >> {bits}, -1) AS BIGINT) AS t{r}" for r in range(kept)]
-    picks += [
-        f"CAST(coalesce({mask + first} - (top[{r + 1}] & {mask}), {NOBODY}) AS BIGINT) AS w{r}" for r in range(kept)
-    ]
-    picks += [f"coalesce(heavy[{r + 1}], 0) AS h{r}" for r in range(kept)] if weighted else []
-    picks += [f"r{j}" for j in requests]
-    found = work.execute(
-        f"WITH pair AS (SELECT {' + '.join(f'above{d}.part' for d in dims)} AS key, unit, "
-        f"CAST(sum(x) AS BIGINT) AS x, CAST(sum(wx) AS BIGINT) AS wx{gave} "
-        f"FROM member {' '.join(f'JOIN above{d} ON i{d} = above{d}.code' for d in dims)} GROUP BY 1, 2), "
-        f"cell AS (SELECT key, count(*) AS u, CAST(sum(abs(wx)) AS BIGINT) AS s, max({packed}, {kept}) AS top{heavy}{asked} FROM pair GROUP BY key) "
-        f"SELECT key, u, s, {', '.join(picks)} FROM cell ORDER BY key"
-    ).fetchnumpy()
-    column = {name: np.asarray(array, np.int64) for name, array in found.items()}
-    groups = len(column["key"])
-    zero = np.zeros(groups, np.int64)
+def _grouped(lattice: Lattice, members: Members, rows: slice, kept: int, *, weighted: bool) -> tuple[Ints, States]:
+    """The states of some units in all their cells."""
+    unit = members.unit[rows]
+    owner, key = lattice.spread(members.leaf[:, rows])
+    cell, row = _sorted_pairs(key, owner, len(unit))
+    first = _starts((cell[1:] != cell[:-1]) | (unit[row][1:] != unit[row][:-1]))
+    x, wx = (np.abs(np.add.reduceat(column[rows][row], first)) for column in (members.amount, members.weighted))
+    cell, row = cell[first], row[first]
+    begin = _starts(cell[1:] != cell[:-1])
+    units = np.diff(np.append(begin, len(cell)))
+    top, who = np.full((kept, len(begin)), -1, np.int64), np.full((kept, len(begin)), NOBODY, np.int64)
+    heavy = np.zeros((kept, len(begin)), np.int64)
+    left, place = x.copy(), np.arange(len(x))
+    for rank in range(kept):
+        top[rank] = np.maximum.reduceat(left, begin)
+        best = np.minimum.reduceat(np.where(left == np.repeat(top[rank], units), place, len(x)), begin)
+        real = top[rank] >= 0
+        who[rank][real], heavy[rank][real] = unit[row[best[real]]], wx[best[real]]
+        left[best] = -1  # within a cell units stand in order, so that of equals the first is taken
+    zero = np.zeros(len(begin), np.int64)
+    asked = [np.maximum.reduceat(np.where(gave[rows][row], x, 0), begin) for gave in members.requested]
+    requested = np.stack(asked) if asked else np.zeros((0, len(begin)), np.int64)
+    size = np.add.reduceat(wx, begin)
+    return cell[begin], States(zero, units, zero, size, top, who, heavy if weighted else None, requested)
 
-    def stacked(letter: str, many: int) -> Ints:
-        return np.stack([column[f"{letter}{r}"] for r in range(many)]) if many else np.zeros((0, groups), np.int64)
 
-    return column["key"], States(
-        zero, column["u"], zero, column["s"], stacked("t", kept), stacked("w", kept),
-        stacked("h", kept) if weighted else None, stacked("r", len(requests)),
-    )  # fmt: skip
+def _sorted_pairs(key: Ints, row: Ints, rows: int) -> tuple[Ints, Ints]:
+    """(cell, row) pairs sorted by cell, then row."""
+    bits = rows.bit_length()
+    if int(key.max()).bit_length() + bits > 62:
+        order = np.lexsort((row, key))
+        return key[order], row[order]
+    pair = np.sort((key << bits) | row)
+    return pair >> bits, pair & ((1 << bits) - 1)
+
+
+def _starts(changes: NDArray[np.bool_]) -> Ints:
+    """Where runs begin, given where the next differs."""
+    return np.concatenate(([0], np.flatnonzero(changes) + 1)).astype(np.int64)
