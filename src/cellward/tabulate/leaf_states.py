@@ -21,6 +21,7 @@ from cellward.tabulate.source import Source
 from cellward.tabulate.states import NOBODY, States
 
 Ints = NDArray[np.int64]
+_WHOLE_NAMES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +59,14 @@ class Leaves:
 
 
 class RecordNames(Sequence[str]):
-    """``record 17`` for unit number 17, made when asked for: there may be millions."""
+    """``record 17`` for unit number 17, made when asked for: there may be millions; with another ``word`` before it, or none."""
 
-    def __init__(self, units: Ints) -> None:
-        self._units = units
+    def __init__(self, units: Ints, word: str = "record ") -> None:
+        self._units, self._word = units, word
 
     def __getitem__(self, at: Any) -> Any:
         """One name, or those of a slice."""
-        return RecordNames(self._units[at]) if isinstance(at, slice) else f"record {self._units[at]}"
+        return RecordNames(self._units[at], self._word) if isinstance(at, slice) else f"{self._word}{self._units[at]}"
 
     def __len__(self) -> int:
         return len(self._units)
@@ -177,7 +178,9 @@ def _base(source: Source, roles: Roles, numbers: _Numbers) -> str:
             text = f"CASE WHEN length({text}) < {width} THEN lpad({text}, {width}, ' ') ELSE {text} END"
         columns.append(f"{text} AS d{k}")
     unit = "rn"
-    if roles.contributor is not None or roles.holding is not None:
+    if numbered := _numbered(source, roles):
+        unit = numbered
+    elif roles.contributor is not None or roles.holding is not None:
         named = [
             f"'{mark}' || nullif({_named(source, name)}, '')"
             for mark, name in (("h", roles.holding), ("c", roles.contributor))
@@ -189,6 +192,18 @@ def _base(source: Source, roles: Roles, numbers: _Numbers) -> str:
         f"(SELECT {', '.join(columns)}, {numbers.x} AS x, {numbers.wx} AS wx, {unit} AS unit, {request} AS request "
         f"FROM {source.relation} {numbers.condition})"
     )
+
+
+def _numbered(source: Source, roles: Roles) -> str | None:
+    """The column of whole numbers that names the units, where there is one, with a number in every record: quicker than texts."""
+    given = [name for name in (roles.holding, roles.contributor) if name is not None]
+    if len(given) != 1 or source.type_of(given[0]) not in _WHOLE_NAMES:
+        return None
+    column = source.column(given[0])
+    least, most, blanks = source.one(
+        f"SELECT min({column}), max({column}), count(*) - count({column}) FROM {source.relation}"
+    )
+    return f"CAST({column} AS BIGINT)" if not blanks and least is not None and least >= 0 and most < 2**40 else None
 
 
 def _named(source: Source, name: str) -> str:
@@ -257,24 +272,27 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, request
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     listed = ", ".join(dims)
     run = source.run
+    numbered = _numbered(source, roles) is not None
+    asking = _base(source, roles, replace(numbers, condition="", x="0", wx="0"))
     run(
-        f"CREATE OR REPLACE TEMP TABLE {source.mark}_unit AS SELECT name, row_number() OVER (ORDER BY name) - 1 AS unit "
+        f"CREATE OR REPLACE TEMP TABLE {source.mark}_unit AS SELECT name, row_number() OVER (ORDER BY CAST(name AS VARCHAR)) - 1 AS unit "
         f"FROM (SELECT DISTINCT unit AS name FROM {base})"
     )
-    gave = "".join(f", bool_or(request = {_text(code)}) AS q{j}" for j, code in enumerate(requests))
+    base, asking = (
+        f"(SELECT b.* REPLACE (u.unit AS unit) FROM {rows} b JOIN {source.mark}_unit u ON b.unit = u.name)"
+        for rows in (base, asking)
+    )
     run(
-        f"CREATE OR REPLACE TEMP TABLE {source.mark}_member AS SELECT {listed}, u.unit AS unit, count(*) AS n, sum(x) AS x, sum(wx) AS wx{gave} "
-        f"FROM {base} b JOIN {source.mark}_unit u ON b.unit = u.name GROUP BY ALL"
+        f"CREATE OR REPLACE TEMP TABLE {source.mark}_member AS SELECT {listed}, unit, count(*) AS n, sum(x) AS x, sum(wx) AS wx "
+        f"FROM {base} b GROUP BY ALL"
     )
     if requests:  # a unit that asks in one record, be it one that is left out, asks everywhere
-        gave = ", ".join(f"q{j} = a.q{j}" for j in range(len(requests)))
         every = ", ".join(
             f"coalesce(bool_or(request = {_text(code)}), false) AS q{j}" for j, code in enumerate(requests)
         )
-        asking = _base(source, roles, replace(numbers, condition="", x="0", wx="0"))
         run(
-            f"UPDATE {source.mark}_member m SET {gave} FROM (SELECT u.unit AS unit, {every} FROM {asking} b "
-            f"JOIN {source.mark}_unit u ON b.unit = u.name GROUP BY 1) a WHERE m.unit = a.unit"
+            f"CREATE OR REPLACE TEMP TABLE {source.mark}_member AS SELECT m.*, a.* EXCLUDE (unit) FROM {source.mark}_member m "
+            f"JOIN (SELECT unit, {every} FROM {asking} b GROUP BY unit) a ON m.unit = a.unit"
         )
     run(
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_spread AS SELECT unit FROM {source.mark}_member GROUP BY unit HAVING count(*) > 1"
@@ -298,13 +316,15 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, request
     codes, leaf, states = _fetch(source, roles, numbers, requests, bits)
     members = _members(source, dims, requests)
 
-    def names(wanted: Ints) -> list[str]:
+    def names(wanted: Ints) -> Sequence[str]:
         mask = (1 << bits) - 1
         every = run(
             f"SELECT unit, name FROM {source.mark}_unit WHERE unit IN (SELECT {mask} - (unnest(top) & {mask}) FROM {source.mark}_leaf UNION ALL "
             f"SELECT unit FROM {source.mark}_spread) ORDER BY unit"
         ).fetchnumpy()
         found = every["name"][np.searchsorted(np.asarray(every["unit"], np.int64), wanted)]
+        if numbered:
+            return RecordNames(np.asarray(found, np.int64), "")
         return [f"record {name[1:]}" if name[0] == "r" else name[1:] for name in found.tolist()]
 
     return Leaves(

@@ -21,13 +21,10 @@ _AT_ONCE = 6_000_000
 """About so many pairs are sorted at a time, which bounds the memory."""
 
 
-def spread_states(
-    lattice: Lattice, members: Members, kept: int, *, weighted: bool, threads: int | None
-) -> tuple[Ints, States]:
-    """The keys of all cells that spread units contribute to, and the states of these units there."""
-    nothing = np.zeros(0, np.int64), States.empty(0, kept, len(members.requested), weighted=weighted)
+def with_spread_units(lattice: Lattice, members: Members, key: Ints, states: States, threads: int | None) -> States:
+    """The states of all cells (``key``: theirs, in increasing order) with the spread units added."""
     if not len(members.unit):
-        return nothing
+        return states
     if float(np.abs(members.weighted).astype(float).sum()) >= 2**62:
         raise InputError(
             "the totals would be beyond 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
@@ -40,16 +37,15 @@ def spread_states(
         )
         for term in lattice.terms
     )
-    chunks = list(_chunks(members.unit, max(int(_AT_ONCE / pairs), 1)))
+    kept, weighted = len(states.top), states.weighted is not None
 
     def work(rows: slice) -> tuple[Ints, States]:
         return _grouped(lattice, members, rows, kept, weighted=weighted)
 
     with ThreadPoolExecutor(threads or 2) as pool:
-        key, states = nothing
-        for fresh_key, fresh in pool.map(work, chunks):
-            key, states = states.then(fresh).merged(np.concatenate((key, fresh_key)))
-    return key, states
+        for cells, fresh in pool.map(work, _chunks(members.unit, max(int(_AT_ONCE / pairs), 1))):
+            states = states.with_others(np.searchsorted(key, cells), fresh)
+    return states
 
 
 def _chunks(unit: Ints, most: int) -> Iterator[slice]:

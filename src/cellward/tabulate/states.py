@@ -88,3 +88,27 @@ class States:
         )
         asked = np.maximum.reduceat(own.requested, first, axis=1) if len(own.requested) else own.requested[:, first]
         return sorted_key[first], States(rows, units, value, size, top, unit, weighted, asked)
+
+    def with_others(self, at: Ints, other: States) -> States:
+        """The same groups, with those of another added to the groups ``at``, each once; no unit may be in both."""
+        rows, units, value, size = (column.copy() for column in (self.rows, self.units, self.value, self.size))
+        for mine, theirs in ((rows, other.rows), (units, other.units), (value, other.value), (size, other.size)):
+            mine[at] += theirs
+        kept, many = other.top.shape
+        top, unit = self.top.copy(), self.unit.copy()
+        weighted = None if self.weighted is None else self.weighted.copy()
+        mine_at, theirs_at = np.zeros(many, np.int64), np.zeros(many, np.int64)
+        every = np.arange(many)
+        old_top, old_unit = self.top[:, at], self.unit[:, at]
+        for rank in range(kept):
+            a, b = old_top[mine_at, every], other.top[theirs_at, every]
+            first = (a > b) | ((a == b) & (old_unit[mine_at, every] <= other.unit[theirs_at, every]))
+            top[rank, at] = np.where(first, a, b)
+            unit[rank, at] = np.where(first, old_unit[mine_at, every], other.unit[theirs_at, every])
+            if weighted is not None and self.weighted is not None and other.weighted is not None:
+                weighted[rank, at] = np.where(first, self.weighted[mine_at, at], other.weighted[theirs_at, every])
+            mine_at += first
+            theirs_at += ~first
+        requested = self.requested.copy()
+        requested[:, at] = np.maximum(requested[:, at], other.requested)
+        return States(rows, units, value, size, top, unit, weighted, requested)
