@@ -73,6 +73,22 @@ class Lattice:
             out.append((np.array([c for c, _ in pairs], np.int64), np.array([a for _, a in pairs], np.int64)))
         return tuple(out)
 
+    @cached_property
+    def levels(self) -> tuple[Ints, ...] | None:
+        """For each dimension the key parts of the codes above every code (a row each), where there is one table and all leaves are equally deep."""
+        if len(self.terms) > 1 or len(self.terms[0]) < len(self.axes):
+            return None
+        out = []
+        for axis, stride, (child, parent) in zip(self.axes, self.stride, self.closure, strict=True):
+            many = np.bincount(child, minlength=len(axis.codes))
+            depth = int(many.max())
+            if np.any((many != 0) & (many != depth)):
+                return None
+            above = np.zeros((len(axis.codes), depth), np.int64)
+            above[np.unique(child)] = (parent * stride).reshape(-1, depth)
+            out.append(above)
+        return tuple(out)
+
     def above(self, term: Sequence[int], dim: int) -> tuple[Ints, Ints]:
         """The closure of a dimension in one table: everything to the total where the table does not cross it."""
         if dim in term:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -149,12 +150,31 @@ def _axis(roles: Roles, dim: str, texts: tuple[str, ...], places: Any, *, blank:
             f"{places(dim, above[0])}: the code {brief(above[0])} is a sum of others in the hierarchy of {dim}, and a record belongs to one of its "
             "parts; give the part, or add one to the hierarchy"
         )
+    _refuse_partial_sums(hierarchy, {*kept, *hung}, dim)
     at = {code: k for k, code in enumerate(hierarchy.codes)}
     sums = tuple((at[parent], tuple(at[child] for child in children)) for parent, children in hierarchy.sums)
     top = total if total in hierarchy.roots else hierarchy.roots[0] if len(hierarchy.roots) == 1 else None
     number = [at[text] if text in at and (text not in declared or policy == "keep") else -1 for text in texts]
     number.append(at[MISSING] if blank and policy == "keep" else -1)
     return Axis(dim, hierarchy.codes, sums, np.zeros(0, np.int64), top), np.array(number, np.int64)
+
+
+def _refuse_partial_sums(hierarchy: Hierarchy, occurring: set[str], dim: str) -> None:
+    """Refuse two sums of one code of which one lacks a code that records have: its total would depend on the sum taken."""
+    several = Counter(parent for parent, _ in hierarchy.sums)
+    if max(several.values(), default=0) < 2:
+        return
+    below: dict[str, set[str]] = {}
+    for leaf, above in hierarchy.closure:
+        if leaf in occurring:
+            below.setdefault(above, set()).add(leaf)
+    for parent, children in hierarchy.sums:
+        covered = set().union(*(below.get(child, set()) for child in children))
+        if several[parent] > 1 and (lost := sorted(below.get(parent, set()) - covered)):
+            raise InputError(
+                f"hierarchies: a sum of {brief(parent)} in {dim} lacks {brief(lost[0])}, which records have and another sum of it holds; give every "
+                "grouping all the codes, or hang the rest below a code of its own"
+            )
 
 
 def _placed(leaf: Ints, states: States, number: Sequence[Ints]) -> tuple[Ints, States]:

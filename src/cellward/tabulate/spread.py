@@ -61,9 +61,9 @@ def _chunks(unit: Ints, most: int) -> Iterator[slice]:
 def _grouped(lattice: Lattice, members: Members, rows: slice, kept: int, *, weighted: bool) -> tuple[Ints, States]:
     """The states of some units in all their cells."""
     unit = members.unit[rows]
-    owner, key = lattice.spread(members.leaf[:, rows])
-    cell, row = _sorted_pairs(key, owner, len(unit))
-    first = _starts((cell[1:] != cell[:-1]) | (unit[row][1:] != unit[row][:-1]))
+    cell, row = _sorted_pairs(lattice, members.leaf[:, rows])
+    whose = unit[row]
+    first = _starts((cell[1:] != cell[:-1]) | (whose[1:] != whose[:-1]))
     x, wx = (np.abs(np.add.reduceat(column[rows][row], first)) for column in (members.amount, members.weighted))
     cell, row = cell[first], row[first]
     begin = _starts(cell[1:] != cell[:-1])
@@ -84,13 +84,24 @@ def _grouped(lattice: Lattice, members: Members, rows: slice, kept: int, *, weig
     return cell[begin], States(zero, units, zero, size, top, who, heavy if weighted else None, requested)
 
 
-def _sorted_pairs(key: Ints, row: Ints, rows: int) -> tuple[Ints, Ints]:
-    """(cell, row) pairs sorted by cell, then row."""
+def _sorted_pairs(lattice: Lattice, leaf: Ints) -> tuple[Ints, Ints]:
+    """(cell, row) pairs of all cells above these leaves, sorted by cell, then row."""
+    rows = leaf.shape[1]
     bits = rows.bit_length()
-    if int(key.max()).bit_length() + bits > 62:
+    most = sum(stride * len(axis.codes) for stride, axis in zip(lattice.stride, lattice.axes, strict=True))
+    if most.bit_length() + bits > 62:
+        row, key = lattice.spread(leaf)
         order = np.lexsort((row, key))
         return key[order], row[order]
-    pair = np.sort((key << bits) | row)
+    if (above := lattice.levels) is None:
+        row, key = lattice.spread(leaf)
+        pair = (key << bits) | row
+    else:  # every leaf has as many codes above it as any other: a sum over the dimensions of one column each
+        pair = np.arange(rows, dtype=np.int64)[:, None]
+        for own, code in zip(above, leaf, strict=True):
+            pair = (pair[:, :, None] + (own << bits)[code][:, None, :]).reshape(rows, -1)
+        pair = pair.ravel()
+    pair.sort()
     return pair >> bits, pair & ((1 << bits) - 1)
 
 
