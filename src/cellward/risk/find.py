@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -111,8 +110,7 @@ def _consenting(table: Table, judged: list[Judgement], waivers: Iterable[str]) -
         return np.zeros(0, np.int64)
     c, known = contributions_of(table), set(names)
     units = np.unique(c.unit[:, np.concatenate([j.cell for j in judged])]).tolist()
-    called = Counter(c.name(u) for u in units if u >= 0)  # a name that two units have is nobody's consent
-    return np.array([u for u in units if u >= 0 and c.name(u) in known and called[c.name(u)] == 1], np.int64)
+    return np.array([u for u in units if u >= 0 and c.name(u) in known], np.int64)
 
 
 def _after_waivers(table: Table, rules: Sequence[Rule], judged: list[Judgement], consenting: Ints) -> list[Judgement]:
