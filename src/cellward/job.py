@@ -36,7 +36,7 @@ from cellward.table.table import Table
 from cellward.tabulate.roles import Roles
 
 _TEXT, _WHOLE, _FLAG, _NUMBER = (str,), (int,), (bool,), (int, Decimal)
-_LIST, _TABLE = (list,), (dict,)
+_LIST = (list,)
 _ANY = (str, int, Decimal, list, dict)
 
 _LONG = {field.name for field in fields(LongSpec)} - {"hierarchies"}

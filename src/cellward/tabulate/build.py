@@ -19,10 +19,10 @@ from cellward.table.contributions import Contributions, Parts
 from cellward.table.labels import Labels
 from cellward.table.lattice import MOST_CELLS, Lattice
 from cellward.table.table import Table
-from cellward.tabulate.leaf_states import Leaves, Members, read_leaves
+from cellward.tabulate.leaf_states import Leaves, Members, code_text, read_leaves
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.rollup import roll_up
-from cellward.tabulate.source import Source, open_source
+from cellward.tabulate.source import Source, open_source, sql_text
 from cellward.tabulate.spread import with_spread_units
 from cellward.tabulate.states import NOBODY, States
 from cellward.tabulate.warehouse import build_from_ibis, is_ibis
@@ -62,10 +62,8 @@ class _Places:
 
     def __call__(self, dim: str, code: str | None) -> str:
         """Where it stands, and how many records have it."""
-        text = f"nullif(CAST({self.source.column(dim)} AS VARCHAR), '')"
-        if width := (self.roles.pad or {}).get(dim):
-            text = f"CASE WHEN length({text}) < {width} THEN lpad({text}, {width}, ' ') ELSE {text} END"
-        test = f"{text} IS NULL" if code is None else f"{text} = '{code.replace(chr(39), chr(39) * 2)}'"
+        text = code_text(self.source, self.roles, dim)
+        test = f"{text} IS NULL" if code is None else f"{text} = {sql_text(code)}"
         first, many = self.source.one(f"SELECT min(rn), count(*) FROM {self.source.relation} WHERE {test}")
         more = "" if many == 1 else f" (and {many - 1:,} more records)"
         return f"{self.source.place(first)}, column {dim}{more}"

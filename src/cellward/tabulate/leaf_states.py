@@ -17,7 +17,7 @@ from cellward.errors import InputError
 from cellward.exact import LARGEST
 from cellward.tabulate.amounts import Amounts, amounts, fits, too_large
 from cellward.tabulate.roles import Roles
-from cellward.tabulate.source import Source
+from cellward.tabulate.source import Source, sql_text
 from cellward.tabulate.states import NOBODY, States
 
 Ints = NDArray[np.int64]
@@ -75,11 +75,10 @@ class RecordNames(Sequence[str]):
 def read_leaves(source: Source, roles: Roles) -> Leaves:
     """Add the records up by bottom codes, exactly."""
     numbers = _numbers(source, roles)
-    base = _base(source, roles, numbers)
     requests = _requests(source, roles)
     if roles.contributor is None and roles.holding is None:
-        return _by_record(source, roles, numbers, base, requests)
-    return _by_unit(source, roles, numbers, base, requests)
+        return _by_record(source, roles, numbers, requests)
+    return _by_unit(source, roles, numbers, requests)
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
     )
 
 
-def _base(source: Source, roles: Roles, numbers: _Numbers) -> str:
+def _base(source: Source, roles: Roles, numbers: _Numbers, unit: str) -> str:
     """The records as codes, contributions, unit and request."""
     columns = []
     for k, dim in enumerate(roles.formula.dims):
@@ -173,25 +172,30 @@ def _base(source: Source, roles: Roles, numbers: _Numbers) -> str:
             raise InputError(
                 f"{source.name}: the dimension {dim} holds decimal numbers; make the column text or whole numbers, so that codes stay as written"
             )
-        text = f"nullif(CAST({source.column(dim)} AS VARCHAR), '')"
-        if width := (roles.pad or {}).get(dim):
-            text = f"CASE WHEN length({text}) < {width} THEN lpad({text}, {width}, ' ') ELSE {text} END"
-        columns.append(f"{text} AS d{k}")
-    unit = "rn"
-    if numbered := _numbered(source, roles):
-        unit = numbered
-    elif roles.contributor is not None or roles.holding is not None:
-        named = [
-            f"'{mark}' || nullif({_named(source, name)}, '')"
-            for mark, name in (("h", roles.holding), ("c", roles.contributor))
-            if name is not None
-        ]
-        unit = f"coalesce({', '.join(named)}, 'r' || rn)"
+        columns.append(f"{code_text(source, roles, dim)} AS d{k}")
     request = "NULL" if roles.request is None else _request(source, roles.request)
     return (
         f"(SELECT {', '.join(columns)}, {numbers.x} AS x, {numbers.wx} AS wx, {unit} AS unit, {request} AS request "
         f"FROM {source.relation} {numbers.condition})"
     )
+
+
+def code_text(source: Source, roles: Roles, dim: str) -> str:
+    """A dimension's codes as text in SQL, padded where asked; NULL where none stands."""
+    text = f"nullif(CAST({source.column(dim)} AS VARCHAR), '')"
+    if width := (roles.pad or {}).get(dim):
+        return f"CASE WHEN length({text}) < {width} THEN lpad({text}, {width}, ' ') ELSE {text} END"
+    return text
+
+
+def _by_name(source: Source, roles: Roles) -> str:
+    """Whose record it is, as text: the holding, else the contributor, else the record by itself."""
+    named = [
+        f"'{mark}' || nullif({_named(source, name)}, '')"
+        for mark, name in (("h", roles.holding), ("c", roles.contributor))
+        if name is not None
+    ]
+    return f"coalesce({', '.join(named)}, 'r' || rn)"
 
 
 def _numbered(source: Source, roles: Roles) -> str | None:
@@ -225,7 +229,7 @@ def _requests(source: Source, roles: Roles) -> tuple[str, ...]:
     if roles.request is None:
         return ()
     text = _request(source, roles.request)
-    known = ", ".join(_text(code) for code in roles.request_codes)
+    known = ", ".join(sql_text(code) for code in roles.request_codes)
     record, code = source.one(
         f"SELECT min(rn), arg_min({text}, rn) FROM {source.relation} WHERE {text} NOT IN ({known})"
     )
@@ -237,23 +241,20 @@ def _requests(source: Source, roles: Roles) -> tuple[str, ...]:
     return tuple(roles.request_codes)
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def packing(largest: int, units: int) -> tuple[str, int]:
     """The SQL type that holds size and unit together, and the bits of the unit."""
     bits = max(units, 1).bit_length()
     return ("BIGINT" if max(largest, 1).bit_length() + bits <= 62 else "HUGEINT"), bits
 
 
-def _by_record(source: Source, roles: Roles, numbers: _Numbers, base: str, requests: tuple[str, ...]) -> Leaves:
+def _by_record(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> Leaves:
+    base = _base(source, roles, numbers, "rn")
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     kind, bits = packing(numbers.largest, numbers.records)
     packed = f"CAST(abs(x) AS {kind}) * {1 << bits} + ({(1 << bits) - 1} - unit)"
     k = roles.largest
     heavy = f", arg_max(abs(wx), {packed}, {k}) AS heavy" if numbers.weighted else ""
-    asked = "".join(f", max(abs(x)) FILTER (request = {_text(code)}) AS r{j}" for j, code in enumerate(requests))
+    asked = "".join(f", max(abs(x)) FILTER (request = {sql_text(code)}) AS r{j}" for j, code in enumerate(requests))
     source.run(
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_leaf AS SELECT {', '.join(dims)}, count(*) AS n, count(*) AS u, sum(wx) AS v, "
         f"sum(abs(wx)) AS s, "
@@ -268,12 +269,14 @@ def _by_record(source: Source, roles: Roles, numbers: _Numbers, base: str, reque
     )  # fmt: skip
 
 
-def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, requests: tuple[str, ...]) -> Leaves:
+def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> Leaves:
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     listed = ", ".join(dims)
     run = source.run
-    numbered = _numbered(source, roles) is not None
-    asking = _base(source, roles, replace(numbers, condition="", x="0", wx="0"))
+    numbered = _numbered(source, roles)
+    unit = numbered or _by_name(source, roles)
+    base = _base(source, roles, numbers, unit)
+    asking = _base(source, roles, replace(numbers, condition="", x="0", wx="0"), unit)
     run(
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_unit AS SELECT name, row_number() OVER (ORDER BY CAST(name AS VARCHAR)) - 1 AS unit "
         f"FROM (SELECT DISTINCT unit AS name FROM {base})"
@@ -288,7 +291,7 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, base: str, request
     )
     if requests:  # a unit that asks in one record, be it one that is left out, asks everywhere
         every = ", ".join(
-            f"coalesce(bool_or(request = {_text(code)}), false) AS q{j}" for j, code in enumerate(requests)
+            f"coalesce(bool_or(request = {sql_text(code)}), false) AS q{j}" for j, code in enumerate(requests)
         )
         run(
             f"CREATE OR REPLACE TEMP TABLE {source.mark}_member AS SELECT m.*, a.* EXCLUDE (unit) FROM {source.mark}_member m "

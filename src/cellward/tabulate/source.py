@@ -283,7 +283,7 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: Path, separator: str | Non
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(names)))
     encoding = ", encoding='latin-1'" if latin else ""
     relation = (
-        f"read_csv({_pattern(path)}, auto_detect=false, header=true, delim={_text(separator)}, quote='\"', escape='\"', "
+        f"read_csv({_pattern(path)}, auto_detect=false, header=true, delim={sql_text(separator)}, quote='\"', escape='\"', "
         f"strict_mode=true, null_padding=false, columns={{{columns}}}{encoding})"
     )
 
@@ -330,10 +330,10 @@ def _csv_error(path: Path, error: Exception, names: Sequence[str]) -> InputError
 
 def _pattern(path: Path) -> str:
     """The path as a pattern that matches itself alone."""
-    return _text(re.sub(r"([*?\[])", r"[\1]", str(path)))
+    return sql_text(re.sub(r"([*?\[])", r"[\1]", str(path)))
 
 
-def _text(value: str) -> str:
+def sql_text(value: str) -> str:
     """A text as SQL writes it."""
     return "'" + value.replace("'", "''") + "'"
 
