@@ -219,10 +219,8 @@ def _unit(records: Records, r: int) -> Unit:
     """A holding where one is named, else a contributor, else the record."""
     for mark, name in (("h", records.holding), ("c", records.contributor)):
         if (text := records.entry(name, r)) is not None:
-            return mark + text, text
-    number = r + 1
-    named = records.holding is not None or records.contributor is not None
-    return f"r{number}" if named else number, f"record {number}"
+            return (mark, len(text), text), text
+    return ("r", r + 1), f"record {r + 1}"
 
 
 def _request(records: Records, r: int) -> str | None:

@@ -1367,7 +1367,8 @@ def test_half_a_character_as_a_request_code_is_refused():
 def everything(thing):
     """All that a table holds, as plain values; parts of one unit in the order of their leaves."""
     if isinstance(thing, Parts):
-        rows = zip(thing.unit.tolist(), *thing.leaf.tolist(), thing.amount.tolist(), strict=True)
+        held = thing.rows
+        rows = zip(held.unit.tolist(), *held.leaf.tolist(), held.amount.tolist(), strict=True)
         return sorted(rows), everything(thing.lattice), everything(thing.key), everything(thing.cell)
     if isinstance(thing, np.ndarray):
         return thing.dtype.kind, thing.tolist()
@@ -1447,7 +1448,7 @@ def test_parts_come_in_one_order():
     order = random.Random(1).sample(range(len(columns["r"])), len(columns["r"]))
     shuffled = {name: [column[i] for i in order] for name, column in columns.items()}
     first, second = (build(rows, **DETERMINED[0]).contributions.parts for rows in (columns, shuffled))
-    assert first.amount.tolist() == second.amount.tolist()
+    assert first.rows.amount.tolist() == second.rows.amount.tolist()
 
 
 def test_records_are_called_by_their_place():

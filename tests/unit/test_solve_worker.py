@@ -186,6 +186,18 @@ def test_killed_in_the_middle_of_a_call(tmp_path):
     assert solve_flow(MODEL).objective == 2
 
 
+def test_a_stray_signal_of_our_own_writing_is_nobodys_crash(monkeypatch, tmp_path):
+    struck = tmp_path / "struck"
+    once = "import os, signal, sys; from pathlib import Path; from cellward.solve.worker import serve; "
+    once += f"p = Path({str(struck)!r}); first = not p.exists(); p.touch(); "
+    once += "first and (os.read(0, 100), os.kill(os.getpid(), signal.SIGIO)); serve()"
+    child_runs(monkeypatch, once)
+    assert solve_flow(MODEL, crash_dir=tmp_path).objective == 2
+    child_runs(monkeypatch, "import os, signal; os.read(0, 100); os.kill(os.getpid(), signal.SIGIO)")
+    with pytest.raises(SolverError, match="SIGIO"):
+        solve_flow(MODEL, crash_dir=tmp_path)
+
+
 def test_killed_while_idle_is_nobodys_crash():
     solve_flow(MODEL)
     first = worker._worker.process

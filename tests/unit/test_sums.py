@@ -355,7 +355,7 @@ def test_where_the_sums_are_met_too_a_certificate_shows_it(protected, tmp_path):
     }
     assert all(one["whole"] for one in content["attackers"])  # what the release says of whole values is not lost
     assert p.sums.instance.labels.name(n) == "the sum (A) + (B) that a dominates"
-    assert p.certificate().content["attackers"][2]["name"] == "respondent a"
+    assert p.certificate().content["attackers"][1]["name"] == "respondent a"
 
 
 def test_a_certificate_that_says_more_than_was_shown_does_not_hold(protected):

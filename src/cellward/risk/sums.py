@@ -119,11 +119,11 @@ class _SpreadUnits:
     """What units with several leaves contribute to each cell."""
 
     def __init__(self, parts: Parts, c: Contributions) -> None:
-        many = np.bincount(parts.unit, minlength=len(c.names))
-        self.units = set(np.flatnonzero(many > 1).tolist())
-        rows = many[parts.unit] > 1
-        owner, cell = parts.cells_above(parts.leaf[:, rows])
-        unit, amount = parts.unit[rows][owner], parts.amount[rows][owner]
+        held = parts.spread
+        unit, many = np.unique(held.unit, return_counts=True)
+        self.units = set(unit[many > 1].tolist())  # records left out may leave a unit with one leaf
+        owner, cell = parts.cells_above(held.leaf)
+        unit, amount = held.unit[owner], held.amount[owner]
         order = np.lexsort((unit, cell))
         cell, unit, amount = cell[order], unit[order], amount[order]
         first = np.flatnonzero(np.concatenate(([True], (cell[1:] != cell[:-1]) | (unit[1:] != unit[:-1])))[: len(cell)])

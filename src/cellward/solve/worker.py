@@ -33,6 +33,9 @@ M = TypeVar("M")
 # -P: the directory the user happens to stand in must not shadow a module of the worker.
 COMMAND: Final[list[str]] = [sys.executable, "-P", "-m", "cellward.solve.worker"]
 LAST_WORDS: Final = 300
+STRAY_SIGNAL: Final = getattr(signal, "SIGIO", None)
+MOST_STRAY: Final = 2
+"""How often in a row a request is sent again after a stray signal."""
 SOLVER: Final = "worker"
 
 
@@ -96,6 +99,10 @@ class _TimeLimitError(Exception):
 
 class _CrashError(Exception):
     """The worker ended in the middle of an exchange; the message says how."""
+
+
+class _StraySignalError(_CrashError):
+    """The system told the worker of the parent's last write after the worker had read it and asked to be told of the parent's end."""
 
 
 class _Failure:
@@ -167,6 +174,15 @@ def _started() -> _Worker:
 
 
 def _exchange(request: list[memoryview], limit_s: float) -> object:
+    """Ask the worker and wait for its answer; one ended by the parent's own writing is replaced and asked again."""
+    began = perf_counter()
+    for _ in range(MOST_STRAY):
+        with contextlib.suppress(_StraySignalError):
+            return _exchange_once(request, limit_s - (perf_counter() - began))
+    return _exchange_once(request, limit_s - (perf_counter() - began))
+
+
+def _exchange_once(request: list[memoryview], limit_s: float) -> object:
     if limit_s <= 0:
         raise _TimeLimitError
     worker = _started()
@@ -182,7 +198,9 @@ def _exchange(request: list[memoryview], limit_s: float) -> object:
         return unpack(parts)
     except (OSError, EOFError):
         ending = _bury(worker)
-        raise _TimeLimitError if worker.expired else _CrashError(ending)  # noqa: B904
+        if worker.expired:
+            raise _TimeLimitError from None
+        raise (_StraySignalError if -worker.process.returncode == STRAY_SIGNAL else _CrashError)(ending) from None
     except BaseException:
         # Ctrl-C, say: an answer half read would be taken for the next one's, so this worker answers nobody any more.
         _bury(worker)
@@ -232,8 +250,8 @@ if hasattr(os, "register_at_fork"):
 def _end_with_parent(fd: int, *, active: bool) -> None:
     """While active, the system ends this process (SIGIO) when the parent closes its end, even in the middle of a solve.
 
-    OR-tools holds the interpreter's lock while it solves, so no thread of ours could watch. Only the parent's death can
-    raise the signal: it sends nothing before it has its answer.
+    OR-tools holds the interpreter's lock while it solves, so no thread of ours could watch. The parent sends nothing
+    before it has its answer; only its last write may still be on its way to us as a signal, and then it asks again.
     """
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import fcntl

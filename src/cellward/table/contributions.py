@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,28 +16,48 @@ from cellward.table.lattice import Lattice
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Parts:
-    """What units contribute and where; held are those that are among the largest of some leaf, and all that are in several leaves.
-
-    Row j says: ``unit[j]`` contributes ``amount[j]`` to the leaf with the codes ``leaf[:, j]``; scaled, times its weight where there are weights, and
-    a size where the unit has this leaf only. Rows are sorted by unit. ``key`` (sorted) and ``cell`` say which cells of the table the lattice's are.
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class Held:
+    """Contributions to leaves: ``unit`` (−1 for none) and ``amount``, one or several rows of them, over the leaves with the codes ``leaf``."""
 
     unit: Ints
     leaf: Ints
     amount: Ints
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Parts:
+    """What units contribute and where: those that have one leaf only and are among its largest, and all that are ``spread`` over several leaves.
+
+    Amounts are scaled, times their weight where there are weights, and sizes where a unit is ``alone`` in its leaf. ``key`` (sorted) and ``cell`` say
+    which cells of the table the lattice's are.
+    """
+
+    alone: Held
+    spread: Held
     lattice: Lattice
     key: Ints
     cell: Ints
 
+    @cached_property
+    def rows(self) -> Held:
+        """One row a unit and leaf, sorted by unit."""
+        single = self.alone.unit >= 0
+        at = np.broadcast_to(np.arange(single.shape[1]), single.shape)[single]
+        unit = np.concatenate((self.alone.unit[single], self.spread.unit))
+        order = np.argsort(unit, kind="stable")
+        leaf = np.concatenate((self.alone.leaf[:, at], self.spread.leaf), axis=1)
+        amount = np.concatenate((self.alone.amount[single], self.spread.amount))
+        return Held(unit[order], leaf[:, order], amount[order])
+
     def of(self, unit: int) -> tuple[Ints, Ints]:
         """All cells one unit contributes to, in increasing order, and the size of its contribution to each."""
-        rows = slice(*np.searchsorted(self.unit, (unit, unit + 1)))
-        owner, above = self.cells_above(self.leaf[:, rows])
+        held = self.rows
+        rows = slice(*np.searchsorted(held.unit, (unit, unit + 1)))
+        owner, above = self.cells_above(held.leaf[:, rows])
         cell, where = np.unique(above, return_inverse=True)
         amount = np.zeros(len(cell), np.int64)
-        np.add.at(amount, where, self.amount[rows][owner])
+        np.add.at(amount, where, held.amount[rows][owner])
         return cell, np.abs(amount)
 
     def cells_above(self, leaf: Ints) -> tuple[Ints, Ints]:
@@ -70,7 +91,7 @@ class Contributions:
     unit: Ints
     """(k, cells): whose contribution that is, a position in ``names``; −1 where there is none."""
     names: Sequence[str]
-    """What the units are called: the holding's or contributor's code, or ``record 17``."""
+    """What the units are called: the holding's or contributor's code, or ``record 17``. Not all of them need to occur."""
     weighted: Ints | None = None
     """(k, cells): the same contributions times their sampling weights; None where there are no weights."""
     negative: bool = False

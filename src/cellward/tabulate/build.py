@@ -15,7 +15,7 @@ from cellward.hierarchy import Hierarchy
 from cellward.risk.sensitivity import Sensitivity
 from cellward.table.assemble import bounds
 from cellward.table.coded import Axis, CodedCells
-from cellward.table.contributions import Contributions, Parts
+from cellward.table.contributions import Contributions, Held, Parts
 from cellward.table.labels import Labels
 from cellward.table.lattice import MOST_CELLS, Lattice
 from cellward.table.table import Table
@@ -213,18 +213,16 @@ def _contributions(
     members: Members,
     dropped: int,
 ) -> Contributions:
-    """What the rules and the attackers need, with units numbered in the order of their names' appearance in the source."""
-    single = states.unit != NOBODY
-    at = np.broadcast_to(np.arange(states.unit.shape[1]), states.unit.shape)[single]
-    whose = np.concatenate((states.unit[single], members.unit))
-    used = _distinct(whose)  # whoever is among the largest of a cell is so in a leaf, or spread
-    unit = np.searchsorted(used, every.unit)
-    unit[every.unit == NOBODY] = -1
-    owner = np.searchsorted(used, whose)
-    where = np.concatenate((leaf[:, at], members.leaf), axis=1)
-    added = states.top if states.weighted is None else states.weighted
-    amount = np.concatenate((added[single], members.weighted))
-    order = np.argsort(owner, kind="stable")
+    """What the rules and the attackers need."""
+    names, unit, whose, spread = leaves.names, every.unit, states.unit, members.unit
+    if callable(
+        names
+    ):  # number those whose names are wanted: whoever is among the largest of a cell is so in a leaf, or spread
+        used = _distinct(np.concatenate((whose[whose != NOBODY], spread)))
+        names = names(used)
+        unit, whose, spread = (
+            np.where(own == NOBODY, NOBODY, np.searchsorted(used, own)) for own in (unit, whose, spread)
+        )
     return Contributions(
         records=int(states.rows.sum()),
         dropped=dropped,
@@ -232,15 +230,16 @@ def _contributions(
         units=every.units,
         size=every.size,
         top=np.maximum(every.top, 0),
-        unit=unit,
-        names=leaves.names(used),
+        unit=np.where(unit == NOBODY, -1, unit),
+        names=names,
         weighted=every.weighted,
         negative=leaves.negative,
         requested=dict(zip(leaves.requests, every.requested, strict=True)),
         parts=Parts(
-            unit=owner[order],
-            leaf=where[:, order],
-            amount=amount[order],
+            alone=Held(
+                np.where(whose == NOBODY, -1, whose), leaf, states.top if states.weighted is None else states.weighted
+            ),
+            spread=Held(spread, members.leaf, members.weighted),
             lattice=lattice,
             key=key,
             cell=np.arange(len(key)),

@@ -21,6 +21,10 @@ from cellward.tabulate.source import Source, sql_text
 from cellward.tabulate.states import NOBODY, States
 
 Ints = NDArray[np.int64]
+_NAME_ORDER = "name[1], length(name), name"
+"""Names as texts: holdings and contributors apart, then by length, so that numbers stand as numbers do, then as written."""
+_MOST_GAPS = 4
+"""Units named by numbers keep these as long as there are at most so many numbers for each record."""
 _WHOLE_NAMES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
@@ -54,22 +58,24 @@ class Leaves:
     negative: bool
     weighted: bool
     dropped: int
-    names: Callable[[Ints], Sequence[str]]
-    """From unit numbers to what they are called."""
+    names: Sequence[str] | Callable[[Ints], Sequence[str]]
+    """What units are called: by unit number, or, where that would be long to list, of the unit numbers asked for."""
 
 
 class RecordNames(Sequence[str]):
-    """``record 17`` for unit number 17, made when asked for: there may be millions; with another ``word`` before it, or none."""
+    """``record 17`` for the number 17, made when asked for: there may be millions; with another ``word`` before it, or none."""
 
-    def __init__(self, units: Ints, word: str = "record ") -> None:
-        self._units, self._word = units, word
+    def __init__(self, numbers: Ints | range, word: str = "record ") -> None:
+        self._numbers, self._word = numbers, word
 
     def __getitem__(self, at: Any) -> Any:
         """One name, or those of a slice."""
-        return RecordNames(self._units[at], self._word) if isinstance(at, slice) else f"{self._word}{self._units[at]}"
+        return (
+            RecordNames(self._numbers[at], self._word) if isinstance(at, slice) else f"{self._word}{self._numbers[at]}"
+        )
 
     def __len__(self) -> int:
-        return len(self._units)
+        return len(self._numbers)
 
 
 def read_leaves(source: Source, roles: Roles) -> Leaves:
@@ -198,8 +204,8 @@ def _by_name(source: Source, roles: Roles) -> str:
     return f"coalesce({', '.join(named)}, 'r' || rn)"
 
 
-def _numbered(source: Source, roles: Roles) -> str | None:
-    """The column of whole numbers that names the units, where there is one, with a number in every record: quicker than texts."""
+def _numbered(source: Source, roles: Roles) -> tuple[str, int] | None:
+    """The column of whole numbers that names the units, where there is one, with a number in every record, and the largest: quicker than texts."""
     given = [name for name in (roles.holding, roles.contributor) if name is not None]
     if len(given) != 1 or source.type_of(given[0]) not in _WHOLE_NAMES:
         return None
@@ -207,7 +213,21 @@ def _numbered(source: Source, roles: Roles) -> str | None:
     least, most, blanks = source.one(
         f"SELECT min({column}), max({column}), count(*) - count({column}) FROM {source.relation}"
     )
-    return f"CAST({column} AS BIGINT)" if not blanks and least is not None and least >= 0 and most < 2**40 else None
+    if blanks or least is None or least < 0 or most >= 2**40:
+        return None
+    return f"CAST({column} AS BIGINT)", int(most)
+
+
+def _renumbered(source: Source, rows: Sequence[str], order: str) -> list[str]:
+    """The rows with units numbered in this order of their names."""
+    source.run(
+        f"CREATE OR REPLACE TEMP TABLE {source.mark}_unit AS SELECT name, row_number() OVER (ORDER BY {order}) - 1 AS unit "
+        f"FROM (SELECT DISTINCT unit AS name FROM {rows[0]})"
+    )
+    return [
+        f"(SELECT b.* REPLACE (u.unit AS unit) FROM {each} b JOIN {source.mark}_unit u ON b.unit = u.name)"
+        for each in rows
+    ]
 
 
 def _named(source: Source, name: str) -> str:
@@ -248,7 +268,7 @@ def packing(largest: int, units: int) -> tuple[str, int]:
 
 
 def _by_record(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> Leaves:
-    base = _base(source, roles, numbers, "rn")
+    base = _base(source, roles, numbers, "rn - 1")
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     kind, bits = packing(numbers.largest, numbers.records)
     packed = f"CAST(abs(x) AS {kind}) * {1 << bits} + ({(1 << bits) - 1} - unit)"
@@ -265,7 +285,7 @@ def _by_record(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[
     members = Members(none, np.zeros((len(dims), 0), np.int64), none, none, np.zeros((len(requests), 0), bool))
     return Leaves(
         codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped,
-        RecordNames,
+        RecordNames(range(1, numbers.records + 1)),
     )  # fmt: skip
 
 
@@ -274,17 +294,12 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[st
     listed = ", ".join(dims)
     run = source.run
     numbered = _numbered(source, roles)
-    unit = numbered or _by_name(source, roles)
+    unit = numbered[0] if numbered else _by_name(source, roles)
     base = _base(source, roles, numbers, unit)
     asking = _base(source, roles, replace(numbers, condition="", x="0", wx="0"), unit)
-    run(
-        f"CREATE OR REPLACE TEMP TABLE {source.mark}_unit AS SELECT name, row_number() OVER (ORDER BY CAST(name AS VARCHAR)) - 1 AS unit "
-        f"FROM (SELECT DISTINCT unit AS name FROM {base})"
-    )
-    base, asking = (
-        f"(SELECT b.* REPLACE (u.unit AS unit) FROM {rows} b JOIN {source.mark}_unit u ON b.unit = u.name)"
-        for rows in (base, asking)
-    )
+    own = numbered is not None and numbered[1] <= _MOST_GAPS * numbers.records
+    if not own:
+        base, asking = _renumbered(source, (base, asking), "name" if numbered else _NAME_ORDER)
     run(
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_member AS SELECT {listed}, unit, count(*) AS n, sum(x) AS x, sum(wx) AS wx "
         f"FROM {base} b GROUP BY ALL"
@@ -300,12 +315,10 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[st
     run(
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_spread AS SELECT unit FROM {source.mark}_member GROUP BY unit HAVING count(*) > 1"
     )
-    units, largest = source.one(
-        f"SELECT (SELECT count(*) FROM {source.mark}_unit), max(abs(x)) FROM {source.mark}_member"
-    )
+    most, largest = source.one(f"SELECT max(unit), max(abs(x)) FROM {source.mark}_member")
     if int(largest or 0) > LARGEST:
         raise too_large(source, str(roles.measure), int(largest), numbers.decimals)
-    kind, bits = packing(int(largest or 0), units)
+    kind, bits = packing(int(largest or 0), int(most or 0) + 1)
     packed = f"CAST(abs(x) AS {kind}) * {1 << bits} + ({(1 << bits) - 1} - m.unit)"
     k = roles.largest
     single = "FILTER (s.unit IS NULL)"
@@ -331,7 +344,8 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[st
         return [f"record {name[1:]}" if name[0] == "r" else name[1:] for name in found.tolist()]
 
     return Leaves(
-        codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped, names,
+        codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped,
+        RecordNames(range(int(most or 0) + 1), "") if own else names,
     )  # fmt: skip
 
 

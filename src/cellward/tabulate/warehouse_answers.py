@@ -6,7 +6,7 @@ this order. Of records equal in all that, it makes no difference which is which.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,7 @@ class Answers:
             for rows, many in zip((top, several), promised, strict=True)
         ):
             return None
-        names, unit = _numbered([largest["unit"], spread["unit"]])
+        names, unit = _numbered([largest["unit"], spread["unit"]], key=lambda name: (name[:1], len(name), name))
         ranked = _ints(largest, [*dims, "unit"]) | {"leaf": top}
         record = (np.cumsum(ordered["alone"]) - ordered["alone"])[top] + ranked["own"] + 1
         ranked["unit"] = np.where(unit[: len(top)] < 0, len(names) + record, unit[: len(top)])
@@ -96,10 +96,10 @@ class Answers:
         return [self.names[unit][1:] if unit < named else f"record {unit - named}" for unit in units.tolist()]
 
 
-def _numbered(columns: Sequence[Any]) -> tuple[tuple[str, ...], Ints]:
+def _numbered(columns: Sequence[Any], key: Callable[[str], Any] = str) -> tuple[tuple[str, ...], Ints]:
     """The texts of some columns, sorted, and the position of each entry among them, column after column; −1 where nothing stands."""
     whole = pa.chunked_array([chunk for column in columns for chunk in column.cast(pa.string()).chunks], pa.string())
-    texts = sorted(pc.drop_null(whole.unique()).to_pylist())
+    texts = sorted(pc.drop_null(whole.unique()).to_pylist(), key=key)
     number = pc.fill_null(pc.index_in(whole, value_set=pa.array(texts, pa.string())), -1)
     return tuple(texts), number.to_numpy().astype(np.int64)
 

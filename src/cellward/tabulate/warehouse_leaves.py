@@ -223,7 +223,7 @@ def _questions(members: Any, roles: Roles, requests: tuple[str, ...]) -> tuple[A
     )
     lone = members.filter(single)
     lone = lone.mutate(size=lone.x.abs(), heavy=lone.wx.abs(), alone=lone.unit.isnull().cast("int64"))
-    order = [ibis.desc("size"), "alone", "unit", ibis.desc("heavy")]
+    order = [ibis.desc("size"), "alone", lone.unit.substr(0, 1), lone.unit.length(), "unit", ibis.desc("heavy")]
     largest = lone.mutate(
         rank=ibis.row_number().over(group_by=dims, order_by=order),
         own=ibis.row_number().over(group_by=[*dims, "alone"], order_by=order),
