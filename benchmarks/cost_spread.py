@@ -24,10 +24,10 @@ from results import table, write_section
 
 import cellward as cw
 from cellward.instance import Instance
-from cellward.protect.rounding import engines
+from cellward.protect.rounding import engines, linear
 from cellward.protect.rounding.model import RoundingModel, allowed_multiples
 
-TRUSTED = engines.WIDEST
+TRUSTED = linear.WIDEST
 
 
 def spread(case: random_tables.Case) -> int:
@@ -35,7 +35,7 @@ def spread(case: random_tables.Case) -> int:
     instance = Instance.of(case.table, weights=case.weights)
     base = cw.ControlledRounding(case.base)._bases(instance)
     model = RoundingModel(instance, allowed_multiples(instance, base))
-    cost = model.cost[model.free]
+    cost = model.columns.cost
     return int(np.abs(cost).max(initial=0)) // max(int(np.gcd.reduce(cost)), 1) if len(cost) else 0
 
 
@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
     cases = 600 if quick else 40_000
-    engines.WIDEST, engines.FLOW_FROM = 10**30, 10**30
+    linear.WIDEST, engines.FLOW_FROM = 10**30, 10**30
     claims: Counter[tuple[int, str]] = Counter()
     wrong: Counter[tuple[int, str]] = Counter()
     for seed in range(cases):

@@ -30,6 +30,7 @@ import cellward as cw
 from cellward.instance import Instance
 from cellward.protect.method import Limits
 from cellward.protect.rounding import engines
+from cellward.protect.rounding.linear import linear
 from cellward.protect.rounding.model import RoundingModel, allowed_multiples
 from cellward.solve.highs import solve_lp
 from cellward.solve.worker import warm_up
@@ -107,9 +108,9 @@ def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> N
         verification = time.perf_counter() - started
         model = RoundingModel(instance, allowed_multiples(instance, np.full(instance.cells, 5)))
         network = instance.relations.network
-        linear, unit, _ = engines._linear(model, network.equations, np.flatnonzero(model.free), model.cost)
+        question, unit, _ = linear(model, network.equations, np.arange(len(model.columns)), model.columns.cost)
         started = time.perf_counter()
-        outcome = solve_lp(linear)
+        outcome = solve_lp(question)
         rival = time.perf_counter() - started
         agree = round(outcome.objective) * unit + model.objective(model.allowed.lo) == protection.objective
         report.require(

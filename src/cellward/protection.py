@@ -173,6 +173,11 @@ class Protection:
         """A sentence for each requirement that is not shown to be met."""
         return self.evidence.missing + (() if self.sums is None else self.sums.evidence.missing)
 
+    @property
+    def unsettled(self) -> bool:
+        """Whether some requirement is neither shown to be met nor proven to fail."""
+        return bool(self.evidence.unsettled or (self.sums is not None and self.sums.evidence.unsettled))
+
     @cached_property
     def sums(self) -> Protection | None:
         """The same result seen with the sums of cells at risk as further cells, for what is to be shown of them; None where there are none."""

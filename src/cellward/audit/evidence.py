@@ -39,6 +39,8 @@ class Evidence:
     requirements: int
     shown: tuple[Shown, ...] = ()
     missing: tuple[str, ...] = ()
+    unsettled: int = 0
+    """How many of those missing are not settled: neither shown to be met nor proven to fail."""
 
     @property
     def protected(self) -> bool:
@@ -60,9 +62,10 @@ def show_levels(instance: Instance, v: Ints, knowledge: Knowledge, effort: Effor
     ]
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
     ends = settle(questions, instance.labels, [instance.a, v], effort or Effort())
-    missing = tuple(sentence for k, one in enumerate(ends) for sentence in _unmet(instance, k, one))
+    missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]
     if missing:
-        return Evidence(requirements, missing=missing)
+        sentences, settled = zip(*missing, strict=True)
+        return Evidence(requirements, missing=sentences, unsettled=settled.count(False))
     return Evidence(requirements, tuple(_choose(ends)))
 
 
@@ -79,8 +82,8 @@ def _inside(instance: Instance, v: Ints, asked: Sequence[Levels]) -> list[str]:
     return out
 
 
-def _unmet(instance: Instance, k: int, ends: Ends) -> list[str]:
-    """The requirements of one attacker that no table found meets, in words."""
+def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool]]:
+    """The requirements of one attacker that no table found meets, in words, and whether that is settled."""
     out = []
     assert ends.levels is not None
     for j in np.flatnonzero(~_met(ends)).tolist():
@@ -98,11 +101,11 @@ def _unmet(instance: Instance, k: int, ends: Ends) -> list[str]:
         levels = [
             exact.short(int(x[j]), instance.decimals) for x in (ends.levels.lpl, ends.levels.upl, ends.levels.spl)
         ]
-        out.append(
+        sentence = (
             f"{instance.labels.name(i)}: attacker {instance.attackers[k].name} narrows it down to {shown[0]} to {shown[1]} around "
             f"{exact.short(int(instance.a[i]), instance.decimals)}, where {levels[0]} below, {levels[1]} above and a width of {levels[2]} are asked"
-            + ("" if settled else " (not settled in time)")
         )
+        out.append((sentence if settled else f"{sentence} (not settled in time)", settled))
     return out
 
 

@@ -49,6 +49,11 @@ class Clock:
         """Seconds left, at least a thousandth, or None without a limit."""
         return None if self._limit is None else max(self._limit - self.spent, 0.001)
 
+    @property
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self._limit is not None and self.spent >= self._limit
+
 
 class Method(ABC):
     """A protection method: a frozen dataclass of options with these three verbs."""

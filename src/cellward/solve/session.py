@@ -40,6 +40,12 @@ class Session:
         highspy.Highs.resetGlobalScheduler(True)
         return h
 
+    def restrict(self, lower: Floats, upper: Floats) -> None:
+        """Give the columns other bounds; the next answer starts from the last one's basis all the same."""
+        self.model = replace(self.model, lower=lower, upper=upper)
+        if self._highs is not None:
+            self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)
+
     def maximise(self, cost: Floats, *, time_limit_s: float | None = None) -> Outcome:
         """The model with this objective; ``row_duals`` y bound it: cost − Aᵀ·y is ≤ 0 where x is at its lower bound and ≥ 0 at its upper one."""
         if self._highs is None:

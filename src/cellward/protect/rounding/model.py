@@ -1,12 +1,14 @@
-"""The zero-restricted rounding model in unit steps: v = lo + r·x, x ∈ {0, 1} on the free cells, exact integers throughout.
+"""The rounding model in unit steps: v = lo + step·Σx over the columns of each cell, exact integers throughout.
 
-Legend (paper 000, section 3): a nominal value, base β, ⌊a⌋ and ⌈a⌉ the multiples of β around a, lo and hi what is left of the two inside the cell's
-public bounds, r = hi − lo. Equation j becomes Σ m·r·x = d with d = b − M·lo, divided by the greatest common divisor of its coefficients.
+Legend (paper 000, section 3): a nominal value, base β, s the steps allowed, lo and hi the outermost multiples of β less than s·β away from a and
+inside the cell's public bounds, step the distance from one allowed value to the next (β, or one unit where a cell only follows others). A *column*
+x is a run of steps that cost the same: below a, across a, above a; costs rise from one to the next, so cheap tables fill them in order. Equation j
+becomes Σ m·step·x = d with d = b − M·lo, divided by the greatest common divisor of its coefficients.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,25 +22,26 @@ from cellward.table.relations import Relations
 from cellward.table.table import equation_text
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+UNARY = 16
+"""Runs of at most so many steps are a column of 0 or 1 each, which a cut can single out."""
 
 
-def allowed_multiples(instance: Instance, base: Ints) -> AllowedSet:
-    """⌊a⌋ and ⌈a⌉ of every cell, as far as they lie inside its bounds; fixed cells keep their value; lo > hi where nothing is left."""
+def allowed_multiples(instance: Instance, base: Ints, steps: int = 1) -> AllowedSet:
+    """The multiples of every cell's base less than ``steps`` bases away, inside its bounds; fixed cells keep their value; lo > hi: none is left."""
     a, fixed = instance.a, instance.sensitivity.fixed
-    down = a - a % base
-    up = np.where(down == a, a, down + base)
-    lo = np.where(down >= instance.lower, down, up)
-    hi = np.where(up <= instance.upper, up, down)
+    reach = steps * base - 1
+    lo = -(-np.maximum(a - reach, instance.lower) // base) * base
+    hi = np.minimum(a + reach, instance.upper) // base * base
     step = np.where(fixed, 0, base)
     return AllowedSet(np.where(fixed, a, lo), np.where(fixed, a, hi), step)
 
 
-def check_grid(instance: Instance, base: Ints) -> None:
+def check_grid(instance: Instance, step: Ints) -> None:
     """Refuse an equation whose right-hand side and fixed cells no sum of multiples can meet."""
     r, fixed = instance.relations, instance.sensitivity.fixed
     moving = ~fixed[r.indices]
-    step = np.where(moving, np.abs(r.coefs) * base[r.indices], 0)
-    common = gcds(r, step)
+    common = gcds(r, np.where(moving, np.abs(r.coefs) * step[r.indices], 0))
     rest = -r.residual(np.where(fixed, instance.a, 0))
     off = np.flatnonzero((common > 0) & (rest % np.maximum(common, 1) != 0))
     if len(off):
@@ -62,31 +65,59 @@ def gcds(relations: Relations, entries: Ints) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
+class Columns:
+    """What is decided: 0 ≤ x ≤ ``top``, whole; one unit of x moves ``cell`` one step up and costs ``cost``. In the order of cells, cheap first."""
+
+    cell: Ints
+    top: Ints
+    cost: Ints
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+
+@dataclass(frozen=True, eq=False)
 class RoundingModel:
-    """What is to be decided: x ∈ {0, 1} for each cell in ``free``; ``cost`` is what x = 1 adds to Σ w·|v − a| over x = 0."""
+    """What is to be decided: a value of ``allowed`` for each free cell such that all equations hold and Σ w·|v − target| is least.
+
+    ``target`` is a unless another table is to be come near to.
+    """
 
     instance: Instance
     allowed: AllowedSet
+    target: Ints | None = None
 
     @cached_property
-    def free(self) -> NDArray[np.bool_]:
+    def free(self) -> Bools:
         """Cells with a choice."""
         return self.allowed.free
 
     @cached_property
     def r(self) -> Ints:
-        """hi − lo."""
-        return self.allowed.hi - self.allowed.lo
+        """The step of the free cells, 0 elsewhere."""
+        return np.where(self.free, self.allowed.step, 0)
 
     @cached_property
-    def cost(self) -> Ints:
-        """w·(|hi − a| − |lo − a|)."""
-        a = self.instance.a
-        return np.asarray(self.instance.weight * (np.abs(self.allowed.hi - a) - np.abs(self.allowed.lo - a)))
+    def columns(self) -> Columns:
+        """The runs of steps of the free cells."""
+        cell = np.flatnonzero(self.free)
+        lo, step, w = self.allowed.lo[cell], self.allowed.step[cell], self.instance.weight[cell]
+        many = (self.allowed.hi[cell] - lo) // step
+        t = (self.instance.a if self.target is None else self.target)[cell]
+        below = np.clip((t - lo) // step, 0, many)
+        across = (below < many) & (t > lo + below * step)
+        down = lo + below * step
+        cost = np.stack((-w * step, w * (np.abs(down + step - t) - np.abs(down - t)), w * step))
+        top = np.stack((below, across, many - below - across))
+        cell, top, cost = (x.T.ravel() for x in (np.broadcast_to(cell, top.shape), top, cost))
+        single = top <= UNARY
+        repeat = np.where(single, top, 1)
+        cell, top, cost = (np.repeat(x, repeat) for x in (cell, np.where(single, 1, top), cost))
+        return Columns(cell, top, cost)
 
     @cached_property
     def common(self) -> Ints:
-        """For every equation the greatest common divisor of its free coefficients m·r."""
+        """For every equation the greatest common divisor of its free coefficients m·step."""
         relations = self.instance.relations
         return gcds(relations, np.abs(relations.coefs) * self.r[relations.indices])
 
@@ -102,20 +133,43 @@ class RoundingModel:
 
     @cached_property
     def one_step(self) -> bool:
-        """Whether the free cells of every equation all have the same r, so that x itself obeys the equations' signs."""
+        """Whether the free cells of every equation all have the same step, so that x itself obeys the equations' signs."""
         relations = self.instance.relations
         r = self.r[relations.indices]
         return not np.any((r > 0) & ((r != self.common[relations.row]) | (np.abs(relations.coefs) != 1)))
 
-    @property
-    def nearest(self) -> NDArray[np.bool_]:
+    @cached_property
+    def nearest(self) -> Ints:
         """x of the cheapest choice cell by cell, additive or not."""
-        return np.asarray(self.cost < 0)
+        return np.where(self.columns.cost < 0, self.columns.top, 0)
 
-    def values(self, x: NDArray[np.bool_]) -> Ints:
-        """v = lo + r·x."""
-        return np.asarray(np.where(x, self.allowed.hi, self.allowed.lo))
+    def narrowed(self, lo: Ints, hi: Ints) -> RoundingModel:
+        """The same with narrower allowed sets (their ends are moved inwards to the next allowed value)."""
+        old, step = self.allowed, np.maximum(self.allowed.step, 1)
+        new_lo = np.where(old.step > 0, old.lo + -((old.lo - np.maximum(lo, old.lo)) // step) * step, old.lo)
+        new_hi = np.where(old.step > 0, old.hi + (np.minimum(hi, old.hi) - old.hi) // step * step, old.hi)
+        return replace(self, allowed=AllowedSet(new_lo, new_hi, old.step))
+
+    def values(self, x: Ints) -> Ints:
+        """v = lo + step·Σx."""
+        moved = np.zeros(self.instance.cells, np.int64)
+        np.add.at(moved, self.columns.cell, x)
+        return np.asarray(self.allowed.lo + self.r * moved)
+
+    def steps_of(self, v: Ints) -> Ints:
+        """x of allowed values: the columns of each cell filled in order."""
+        columns = self.columns
+        moved = (v - self.allowed.lo) // np.maximum(self.r, 1)
+        before = np.cumsum(columns.top) - columns.top
+        first = np.searchsorted(columns.cell, columns.cell)
+        return np.asarray(np.clip(moved[columns.cell] - (before - before[first]), 0, columns.top))
+
+    @cached_property
+    def start(self) -> int:
+        """Σ w·|lo − target|: what the costs of the columns are counted from."""
+        return self.objective(self.allowed.lo)
 
     def objective(self, v: Ints) -> int:
-        """Σ w·|v − a| of any v within a base of a, exact: Σ w·base stays below 2^62 (see method.py)."""
-        return int(self.instance.weight @ np.abs(v - self.instance.a))
+        """Σ w·|v − target| of any v within the allowed steps of a, exact: Σ w·steps·base stays below 2^62 (see method.py)."""
+        target = self.instance.a if self.target is None else self.target
+        return int(self.instance.weight @ np.abs(v - target))

@@ -1,0 +1,384 @@
+"""Capacity constraints: what published values must satisfy so that attackers stay far enough from the cells at risk (paper 000, section 3.1).
+
+Legend: attacker k knows lb ≤ y ≤ ub and, from values v, |y − v| ≤ h, cell by cell; z = y − a, so M·z = 0. For any multipliers γ of the equations and
+d = e_p − Mᵀγ, every table that k must think possible has
+
+    z_p ≤ Σ_{d>0} d·min(ub − a, v + h − a) + Σ_{d<0} d·max(lb − a, v − h − a),
+
+and a minimum is at most either of its terms. So, with one of the two terms chosen in each cell, "the right-hand side is at least UPL" is a linear
+inequality in v that every protected v satisfies, whatever γ is: a *cut*. γ are the duals of the attacker's problem, brought to small fractions; the
+cut is computed from them in whole numbers. Downwards the same holds of −z_p and LPL; for a width, the two right-hand sides add up to at least SPL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.allowed import AllowedSet
+from cellward.audit.propagation import propagate
+from cellward.exact import NO_BOUND
+from cellward.instance import Instance
+from cellward.risk.levels import Levels
+from cellward.solve.ask import ask
+from cellward.solve.model import LinearModel
+from cellward.solve.session import Session
+from cellward.table.relations import Relations
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840)
+"""Denominators tried for the multipliers of a cut."""
+
+LARGEST_COEFFICIENT = 10**6
+"""Cuts with larger coefficients are not taken: no solver could tell them from their neighbours."""
+
+VIOLATED = 1e-4
+"""A cut counts when the values miss it by more than this, in units of the table."""
+
+PUSHES = 3
+"""Problems that push all levels of an attacker at once, before they are taken one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Σ coef·v[cell] ≥ least, for every protected v."""
+
+    cell: Ints
+    coef: Ints
+    least: int
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What must be kept from one attacker (by number) in one cell."""
+
+    attacker: int
+    cell: int
+    lpl: int
+    upl: int
+    spl: int
+
+
+@dataclass
+class Effort:
+    """Attacker problems solved, out of those listed."""
+
+    solved: int = 0
+    listed: int = 0
+
+
+class Capacity:
+    """The requirements of an instance against published values with half-widths ``half``: fixings, and cuts at any point.
+
+    ``cells``: so many cells are published (all, unless sums at risk stand after them, of which nothing is told).
+    """
+
+    def __init__(self, instance: Instance, half: Ints, cells: int | None = None) -> None:
+        self.instance = instance
+        self.cells = instance.cells if cells is None else cells
+        self.half = np.concatenate((half, np.full(instance.cells - self.cells, NO_BOUND, np.int64)))
+        self.asked = [attacker.asked(instance.sensitivity.levels) for attacker in instance.attackers]
+        self.effort = Effort()
+
+    # ---- before any solver -----------------------------------------------------------------------------------------------------------------
+
+    def _box(self, k: int) -> tuple[Ints, Ints]:
+        """lb and ub of attacker k, the public bounds included."""
+        return self.instance.attackers[k].narrow(self.instance.lower, self.instance.upper)
+
+    def impossible(self, allowed: AllowedSet) -> Iterator[tuple[Requirement, str]]:
+        """Requirements that no choice of allowed values meets, as far as bounds and single equations tell, each with a sentence."""
+        lo, hi = allowed.lo, allowed.hi
+        for k, asked in enumerate(self.asked):
+            if not len(asked):
+                continue
+            lb, ub = self._box(k)
+            wide = self._reach(lo, -1), self._reach(hi, 1)
+            low, high = propagate(
+                self.instance.relations, np.maximum(lb, wide[0]), np.minimum(ub, wide[1]), whole=self._whole(k)
+            )
+            for j, p in enumerate(asked.cell.tolist()):
+                requirement = Requirement(k, p, *(int(x[j]) for x in (asked.lpl, asked.upl, asked.spl)))
+                if not self._reachable(requirement, int(low[p]), int(high[p]), int(lb[p]), int(ub[p]), allowed):
+                    yield requirement, self._sentence(requirement)
+
+    def _reach(self, v: Ints, sign: int) -> Ints:
+        """v ± h on all cells, ±NO_BOUND where nothing is told."""
+        out = np.full(self.instance.cells, sign * NO_BOUND, np.int64)
+        out[: self.cells] = v + sign * self.half[: self.cells]
+        return out
+
+    def _whole(self, k: int) -> bool:
+        return self.instance.attackers[k].whole
+
+    def _reachable(self, need: Requirement, low: int, high: int, lb: int, ub: int, allowed: AllowedSet) -> bool:
+        """Whether some allowed value of the cell alone would do."""
+        a = int(self.instance.a[need.cell])
+        if (need.upl and high < a + need.upl) or (need.lpl and low > a - need.lpl) or high - low < need.spl:
+            return False
+        if need.cell >= self.cells:
+            return True
+        h = int(self.half[need.cell])
+        least, most = self._room(need, lb, ub)
+        lo, hi, step = (int(x[need.cell]) for x in (allowed.lo, allowed.hi, allowed.step))
+        step = max(step, 1)
+        first = lo + -(-max(least - lo, 0) // step) * step
+        last = hi - -(-max(hi - most, 0) // step) * step
+        return first <= last and 2 * h >= need.spl
+
+    def _room(self, need: Requirement, lb: int, ub: int) -> tuple[int, int]:
+        """Between which values v of the cell must lie: v + h ≥ a + UPL, v − h ≤ a − LPL, and as wide as asked inside the attacker's bounds."""
+        a, h = int(self.instance.a[need.cell]), int(self.half[need.cell])
+        least, most = -NO_BOUND, NO_BOUND
+        if need.upl:
+            least = max(least, a + need.upl - h)
+        if need.lpl:
+            most = min(most, a - need.lpl + h)
+        if need.spl:
+            least = max(least, need.spl + lb - h) if lb > -NO_BOUND else least
+            most = min(most, ub + h - need.spl) if ub < NO_BOUND else most
+        return least, most
+
+    def _sentence(self, need: Requirement) -> str:
+        """What cannot be kept from whom."""
+        decimals = self.instance.decimals
+        asked = [
+            f"{exact.short(level, decimals)} {word}"
+            for level, word in ((need.lpl, "below"), (need.upl, "above"), (need.spl, "of width"))
+            if level
+        ]
+        name = self.instance.labels.name(need.cell)
+        who = self.instance.attackers[need.attacker].name
+        return f"{name} cannot be kept {' and '.join(asked)} from attacker {who}"
+
+    def room(self) -> tuple[Ints, Ints]:
+        """Bounds on v that the levels of each cell by itself ask for: the trivial cuts, as fixings."""
+        least, most = np.full(self.cells, -NO_BOUND, np.int64), np.full(self.cells, NO_BOUND, np.int64)
+        for k, asked in enumerate(self.asked):
+            lb, ub = self._box(k)
+            for j, p in enumerate(asked.cell.tolist()):
+                if p >= self.cells:
+                    continue
+                need = Requirement(k, p, *(int(x[j]) for x in (asked.lpl, asked.upl, asked.spl)))
+                low, high = self._room(need, int(lb[p]), int(ub[p]))
+                least[p], most[p] = max(int(least[p]), low), min(int(most[p]), high)
+        return least, most
+
+    # ---- cuts ------------------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _free(self) -> Ints:
+        """Cells that an attacker may think to be moved."""
+        return np.flatnonzero(self.half > 0)
+
+    @cached_property
+    def _rows(self) -> Relations:
+        """M·z = 0 over the free cells, in their own numbering, without implied equations."""
+        r = self.instance.relations
+        keep = np.ones(r.equations, bool)
+        keep[r.redundant] = False
+        part = r.take(np.flatnonzero(keep))
+        place = np.full(r.cells, -1, np.int64)
+        place[self._free] = np.arange(len(self._free))
+        inside = place[part.indices] >= 0
+        row, cell, coef = part.row[inside], place[part.indices[inside]], part.coefs[inside]
+        used, row = np.unique(row, return_inverse=True)
+        return Relations.from_entries(len(self._free), len(used), row, cell, coef)
+
+    @cached_property
+    def _session(self) -> Session:
+        rows, none = self._rows, np.zeros(len(self._free))
+        zero = np.zeros(rows.equations)
+        return Session(
+            LinearModel(
+                cost=none,
+                lower=none,
+                upper=none,
+                indptr=rows.indptr,
+                indices=rows.indices,
+                coefs=rows.coefs.astype(float),
+                row_lower=zero,
+                row_upper=zero,
+            )
+        )
+
+    def cuts(self, v: Floats | Ints, time_left: float | None = None) -> list[Cut]:
+        """Cuts that these values violate, one for each requirement that fails at them; values may be fractions between allowed ones.
+
+        The problems of an attacker are scheduled: some push all its levels at once, and then the largest level is taken first, and after each problem
+        the one that its table comes nearest to; levels that a table already shows are not looked at again.
+        """
+        found = []
+        for k, asked in enumerate(self.asked):
+            if len(asked):
+                found += _Separation(self, k, asked, np.asarray(v, np.float64), time_left).cuts()
+        return found
+
+
+class _Separation:
+    """One attacker's problems at one point."""
+
+    def __init__(self, capacity: Capacity, k: int, asked: Levels, v: Floats, time_left: float | None) -> None:
+        self.capacity, self.asked, self.v, self.time_left = capacity, asked, v, time_left
+        self.rows, self.free = capacity._rows, capacity._free
+        lb, ub = capacity._box(k)
+        a = capacity.instance.a[self.free]
+        inside = self.free < capacity.cells
+        h = capacity.half[self.free]
+        at = np.where(inside, v[np.minimum(self.free, capacity.cells - 1)], 0.0)
+        self.own = (_less(lb[self.free], a), _less(ub[self.free], a))
+        """lb − a and ub − a, infinite where there is none."""
+        self.told = (np.where(inside, at - h - a, -np.inf), np.where(inside, at + h - a, np.inf))
+        self.lower = np.minimum(np.maximum(self.own[0], self.told[0]), 0.0)
+        self.upper = np.maximum(np.minimum(self.own[1], self.told[1]), 0.0)
+        self.place = np.searchsorted(self.free, asked.cell)
+        self.low, self.high = np.zeros(len(asked)), np.zeros(len(asked))
+        moving = (self.place < len(self.free)) & (
+            self.free[np.minimum(self.place, len(self.free) - 1)] == asked.cell if len(self.free) else False
+        )
+        self.judged = np.flatnonzero(moving)
+        capacity.effort.listed += int(
+            ((asked.upl > 0) | (asked.spl > 0)).sum() + ((asked.lpl > 0) | (asked.spl > 0)).sum()
+        )
+
+    @property
+    def _short(self) -> tuple[Floats, Floats]:
+        """How far the tables seen fall short of each level, downwards and upwards."""
+        width = np.maximum(self.asked.spl - (self.high - self.low), 0)
+        down, up = np.maximum(self.asked.lpl + self.low, 0), np.maximum(self.asked.upl - self.high, 0)
+        return np.maximum(down, width), np.maximum(up, width)
+
+    def cuts(self) -> list[Cut]:
+        """The cuts of all levels that fail."""
+        if not len(self.judged):
+            return []
+        session = self.capacity._session
+        session.restrict(self.lower, self.upper)
+        self._push()
+        out: list[Cut] = []
+        todo = set(self.judged.tolist())
+        todo &= set(np.flatnonzero(np.maximum(*self._short) > VIOLATED).tolist())
+        size = np.maximum(np.maximum(self.asked.lpl, self.asked.upl), self.asked.spl)
+        j = max(todo, key=lambda j: (int(size[j]), -j), default=None)
+        while j is not None:
+            out += self._one(j)
+            todo.discard(j)
+            short = np.maximum(*self._short)
+            todo = {i for i in todo if short[i] > VIOLATED}
+            j = min(todo, key=lambda i: (short[i], -int(size[i]), i), default=None)
+        return out
+
+    def _push(self) -> None:
+        for turn in range(PUSHES):
+            down, up = (short > VIOLATED for short in self._short)
+            many = int(np.count_nonzero(down | up))
+            if many < 4:
+                return
+            way = np.where(
+                down & up, np.where((np.arange(len(down)) + turn) % 2, 1, -1), up.astype(int) - down.astype(int)
+            )
+            cost = np.zeros(len(self.free))
+            cost[self.place[self.judged]] = way[self.judged]
+            self._solve(cost)
+            down, up = (short > VIOLATED for short in self._short)
+            if np.count_nonzero(down | up) > 0.8 * many:
+                return
+
+    def _solve(self, cost: Floats) -> tuple[float, Floats | None]:
+        """The best value of a cost over the tables of the attacker, and its multipliers; what the table shows is kept."""
+        self.capacity.effort.solved += 1
+        outcome = ask(
+            self.capacity._session.maximise,
+            cost,
+            columns=len(cost),
+            rows=self.rows.equations,
+            time_limit_s=self.time_left,
+        )
+        if outcome.x is None:
+            return np.inf, None
+        z = outcome.x[self.place[self.judged]]
+        self.low[self.judged] = np.minimum(self.low[self.judged], z)
+        self.high[self.judged] = np.maximum(self.high[self.judged], z)
+        return outcome.objective, outcome.row_duals
+
+    def _one(self, j: int) -> list[Cut]:
+        """The problems of one level, and its cuts."""
+        lpl, upl, spl = (int(x[j]) for x in (self.asked.lpl, self.asked.upl, self.asked.spl))
+        ends: dict[int, tuple[float, Floats | None]] = {}
+        for sign, level in ((1, upl), (-1, lpl)):
+            reached = self.high[j] if sign > 0 else -self.low[j]
+            if level > reached + VIOLATED or spl > self.high[j] - self.low[j] + VIOLATED:
+                cost = np.zeros(len(self.free))
+                cost[self.place[j]] = sign
+                ends[sign] = self._solve(cost)
+        out = []
+        for sign, level in ((1, upl), (-1, lpl)):
+            if sign in ends and level > ends[sign][0] + VIOLATED:
+                out.append(self._cut(j, [(sign, ends[sign][1])], level, ends[sign][0]))
+        if len(ends) == 2 and spl > ends[1][0] + ends[-1][0] + VIOLATED:
+            out.append(self._cut(j, [(s, ends[s][1]) for s in (1, -1)], spl, ends[1][0] + ends[-1][0]))
+        return [cut for cut in out if cut is not None]
+
+    def _cut(self, j: int, terms: Sequence[tuple[int, Floats | None]], level: int, reached: float) -> Cut | None:
+        """The cut of these multipliers with the smallest denominator that keeps nine tenths of the violation, or else with the best."""
+        best, most = None, VIOLATED
+        for denominator in DENOMINATORS:
+            found = self._cut_over(j, terms, level, denominator)
+            if found is None:
+                continue
+            cut, violation = found
+            if violation > most:
+                best, most = cut, violation
+            if violation >= 0.9 * (level - reached):
+                return cut
+        return best
+
+    def _cut_over(
+        self, j: int, terms: Sequence[tuple[int, Floats | None]], level: int, denominator: int
+    ) -> tuple[Cut, float] | None:
+        """Σ over the terms of what bounds ±z_p, at least the level: as a cut, and by how much v misses it."""
+        capacity, rows = self.capacity, self.rows
+        a, h = capacity.instance.a[self.free], capacity.half[self.free]
+        coef = np.zeros(len(self.free), np.int64)
+        constant = 0
+        for sign, multipliers in terms:
+            if multipliers is None:
+                return None
+            scaled = np.rint(multipliers * denominator)
+            if float(np.abs(scaled).max(initial=0.0)) >= LARGEST_COEFFICIENT:
+                return None
+            parts = rows.coefs * scaled.astype(np.int64)[rows.row]
+            d = -np.bincount(rows.indices, parts.astype(float), minlength=len(self.free)).astype(np.int64)
+            d[self.place[j]] += sign * denominator
+            used = np.flatnonzero(d)
+            side = (d[used] > 0).astype(int)
+            own, told = (np.stack(bounds)[:, used][side, np.arange(len(used))] for bounds in (self.own, self.told))
+            # The attacker's own bound where it is the narrower one at v, what v tells elsewhere.
+            by_own = np.where(side == 1, own <= told, own >= told) & np.isfinite(own)
+            if not np.isfinite(np.where(by_own, own, told)).all():
+                return None
+            constant += sum(x * int(y) for x, y in zip(d[used][by_own].tolist(), own[by_own].tolist(), strict=True))
+            rest, up = used[~by_own], side[~by_own]
+            coef[rest] += d[rest]
+            shift = np.where(up == 1, h[rest], -h[rest]) - a[rest]
+            constant += sum(x * y for x, y in zip(d[rest].tolist(), shift.tolist(), strict=True))
+        cell = np.flatnonzero(coef)
+        if int(np.abs(coef).max(initial=0)) > LARGEST_COEFFICIENT:
+            return None
+        least = level * denominator - constant
+        missed = least - float(coef[cell] @ self.v[self.free[cell]])
+        return Cut(self.free[cell], coef[cell], least), missed / denominator
+
+
+def _less(bounds: Ints, a: Ints) -> Floats:
+    """bounds − a, infinite where there is no bound."""
+    out = np.asarray(bounds, np.float64) - a
+    out[np.abs(bounds) == NO_BOUND] *= np.inf
+    return out
