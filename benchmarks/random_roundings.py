@@ -34,18 +34,22 @@ from cellward.risk.sensitivity import CellStatus
 
 ARRAYS = ("1-D", "2-D", "2×2×2", "3×2×2")
 DRAWN = ("2-D", "3-D", "hierarchical", "overlapping", "linked", "equations")
-KINDS = (*ARRAYS, "2-D, mixed bases", "hierarchical", "2×2×2", "equations", "2-D", "drawn")
+KINDS = (*ARRAYS, "2-D, mixed bases", "hierarchical", "2×2×2", "equations", "coefficients", "drawn")
 LADDER = 10
 """One case in so many may take two steps."""
 MOST_ROUNDINGS, MOST_NODES = 1500, 12_000
+HIDDEN = 0.45
+"""Share of cases whose levels look met and are not."""
+EAGER = {"coefficients": 20, "equations": 6, "2×2×2": 4, "3×2×2": 4, "hierarchical": 3, "drawn": 3}
+"""Draws by kind until levels that a single equation shows to be missed will do; in other kinds single equations tell nearly all."""
 PATIENCE = 60
 """Draws until a case that is to need two steps may do with one."""
 KEPT_REFUSED, KEPT_NONE, KEPT_PROTECTED = 0.3, 0.12, 0.6
 """Shares of the draws kept that are refused, have no rounding, or whose least rounding keeps all levels; the rest are drawn again."""
 MOST_POINTS = 30
 """Tables of an attacker's that are kept to be tried on the next rounding."""
-CERTIFIED = 10
-"""The certificate of one answer in so many is checked."""
+CERTIFIED = 9
+"""The certificate of one answer in so many is checked; no factor in common with the number of kinds, so that all kinds have their turn."""
 
 Status = Literal["optimal", "infeasible", "refused"]
 Bound = int | None
@@ -405,10 +409,10 @@ def random_case(seed: int) -> Case:
     rng, kind = Random(seed), KINDS[seed % len(KINDS)]
     ladder = seed // len(KINDS) % LADDER == 0
     goal = rng.choice(("no rounding", "levels", "any")) if ladder else ""
-    attempt = 0
+    hidden, attempt = rng.random() < HIDDEN, 0
     while True:
         attempt += 1
-        drawn = random_tables.Case(kind, *_array(rng, kind)) if kind in ARRAYS or "mixed" in kind else _drawn(rng, kind)
+        drawn = _table(rng, kind)
         grid = _read(drawn)
         if grid.refused and rng.random() > KEPT_REFUSED:
             continue
@@ -422,6 +426,10 @@ def random_case(seed: int) -> Case:
         except TooManyError:
             continue
         problem = _asked(rng, grid, 2 if ladder else 1, goal)
+        if hidden and (other := _hidden(rng, problem, eager=attempt < EAGER.get(kind, 0))) is not None:
+            problem = other
+        elif hidden and attempt < EAGER.get(kind, 0):
+            continue
         case = Case(seed, drawn.kind, problem, _with_levels(drawn.table, problem.levels), drawn.base, drawn.weights)
         found = case.truth
         if found.least is not None and not found.violated and rng.random() > KEPT_PROTECTED:
@@ -434,8 +442,12 @@ def random_case(seed: int) -> Case:
 # ---- tables ------------------------------------------------------------------------------------------------------------------------------------
 
 
-def _drawn(rng: Random, kind: str) -> random_tables.Case:
-    """A table of random_tables.py."""
+def _table(rng: Random, kind: str) -> random_tables.Case:
+    """A table of our own, or one of random_tables.py."""
+    if kind in ARRAYS or "mixed" in kind:
+        return random_tables.Case(kind, *_array(rng, kind))
+    if kind == "coefficients":
+        return random_tables.Case(kind, *_coefficients(rng))
     number = DRAWN.index(kind) if kind in DRAWN else rng.randrange(len(DRAWN))
     return random_tables.random_case(rng.randrange(10**6) * len(DRAWN) + number)
 
@@ -491,6 +503,20 @@ def _array(rng: Random, kind: str) -> tuple[cw.Table, Any, Any]:
         pool = rng.choice(((0, 1, 2), (1, 2, 3, 5, 8), (0.5, 1, 2.25)))
         weights = [rng.choice(pool) for _ in a]
     return table, first if mode == "one" else base, weights
+
+
+def _coefficients(rng: Random) -> tuple[cw.Table, Any, Any]:
+    """Sums with coefficients of 2 and 3, where whole and real values of an attacker differ; the last cell of each brings it onto the grid."""
+    n, m, base = rng.randint(3, 6), rng.randint(1, 3), rng.choice((2, 3, 4, 5, 5))
+    matrix = np.zeros((m, n + m), np.int64)
+    a = [base * rng.randint(0, 3) if rng.random() < 0.15 else rng.randint(0, 3 * base) for _ in range(n)]
+    for j, row in enumerate(matrix):
+        for i in rng.sample(range(n), rng.randint(2, min(n, 4))):
+            row[i] = rng.choice((1, 1, 2, -2, 3, -1))
+        row[n + j] = -1
+        a.append(int(row[:n] @ a[:n]))
+    lower = [min(x, 0) if rng.random() < 0.8 else None for x in a]
+    return cw.Table.from_equations(a, matrix, lower=lower), base, None
 
 
 def _read(drawn: random_tables.Case) -> Grid:
@@ -556,6 +582,56 @@ def _asked(rng: Random, grid: Grid, max_steps: int, goal: str) -> Problem:
                 mine[i] = (1, 1, 1)  # of a cell it knows, nothing can be kept; of another, a little
     spies = [replace(spy, levels=own[spy.name]) if spy.name in own else spy for spy in problem.spies]
     return replace(problem, levels=levels, spies=spies)
+
+
+def _hidden(rng: Random, problem: Problem, *, eager: bool) -> Problem | None:
+    """The problem with levels that the bounds of the least rounding seem to meet, and its equations together do not.
+
+    None: there are none such, or (``eager``) only such that equations show one by one. Where one of some other roundings reaches further, the level
+    is no more than that.
+    """
+    grid, spies = problem.grid, [spy for spy in problem.spies if spy.levels is None]
+    s = next((s for s in range(1, problem.max_steps + 1) if grid.roundings(s)), 0)
+    if not s or not spies:
+        return None
+    found, choices = grid.roundings(s), grid.choices(s)
+    views = [View(problem, spy, s) for spy in spies]
+    k = rng.randrange(len(spies))
+    view, cells = views[k], [i for i, fixed in enumerate(grid.fixed) if not fixed and not spies[k].knows(i)]
+    if s == 1:
+        cells = [i for i in cells if grid.a[i] % grid.base[i]]
+    box = view.box(found[0][1])
+    simple = _narrowed(grid.rows, *box)
+    gaps: dict[bool, list[tuple[int, int, int, int]]] = {True: [], False: []}
+    for i, ends in zip(cells, view.intervals(found[0][1], cells), strict=True):
+        for side in range(3):
+            true = _room(grid.a[i], side, *ends)
+            seeming, widest = (_room(grid.a[i], side, low[i], high[i]) for low, high in (simple, box))
+            if widest > true:
+                gaps[seeming > true].append((i, side, true, seeming if seeming > true else widest))
+    if not gaps[True] and (eager or not gaps[False]):
+        return None
+    levels: dict[int, Level] = {}
+    for _ in range(rng.choice((1, 1, 2))):
+        hard = gaps[True] and (rng.random() < 0.9 or not gaps[False])
+        i, side, true, seeming = rng.choice(gaps[bool(hard)])
+        level = rng.randint(true + 1, seeming)
+        for each, spy in zip(views, spies, strict=True):
+            if not spy.knows(i):
+                moved = ([x if j == i else y for j, y in enumerate(grid.a)] for x in choices[i])
+                level = min(level, max(_room(grid.a[i], side, low[i], high[i]) for low, high in map(each.box, moved)))
+        others = (view.intervals(v, [i])[0] for _, v in rng.sample(found, min(len(found), 6)))
+        further = max(_room(grid.a[i], side, *ends) for ends in others)
+        if further <= true and rng.random() < 0.6:  # most likely infeasible
+            continue
+        level = min(level, further) if further > true else level
+        levels[i] = (level if side == 0 else 0, level if side == 1 else 0, level if side == 2 else 0)
+    return replace(problem, levels=levels) if levels else None
+
+
+def _room(a: int, side: int, low: Any, high: Any) -> int:
+    """How far an interval reaches below a, above a, or how wide it is."""
+    return math.floor((a - low, high - a, high - low)[side])
 
 
 def _level(rng: Random, below: int, above: int) -> Level:

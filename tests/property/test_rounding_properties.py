@@ -151,7 +151,7 @@ def dense(grid):
 
 def test_the_oracle_agrees_with_plain_products():
     seen = set()
-    for seed in range(500):
+    for seed in range(130):
         problem = tiny_problem(Random(seed))
         found = truth(problem)
         if found.status == "refused":

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
+import polars
 import pytest
 
 from cellward.errors import SolverError
@@ -209,6 +213,82 @@ def test_same_seed_same_point_whatever_ran_before_and_in_any_thread():
     assert np.array_equal(solve_lp(model, seed=5, threads=1).x, first)
     two = solve_mip(replace(model, integer=np.ones(64, bool)), threads=2, seed=1)
     assert np.array_equal(two.x, solve_mip(replace(model, integer=np.ones(64, bool)), threads=2, seed=1).x)
+
+
+def ctrl_c(after_s):
+    timer = threading.Timer(after_s, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    return timer
+
+
+def test_ctrl_c_returns_the_best_point_of_a_stoppable_mip():
+    polars.DataFrame({"a": [1]})  # it makes the system resume interrupted waits
+    timer = ctrl_c(1.0)
+    outcome = solve_mip(hard_knapsack(), start=np.zeros(60), stoppable=True)
+    timer.join()
+    assert outcome.status == "feasible" and outcome.limit_reached and outcome.interrupted
+    assert outcome.bound < outcome.objective <= 0 and outcome.residual == 0.0
+    after = solve_mip(random_integer_model(1)[1], stoppable=True)
+    assert after.status == "optimal" and not after.interrupted
+
+
+def test_ctrl_c_ends_any_other_mip():
+    timer = ctrl_c(1.0)
+    with pytest.raises(KeyboardInterrupt):
+        solve_mip(hard_knapsack())
+    timer.join()
+    assert solve_mip(random_integer_model(1)[1]).status == "optimal"
+
+
+def test_an_impatient_ctrl_c_is_no_worse(monkeypatch):
+    monkeypatch.setattr(highs, "_run_plainly", press_first(highs._run_plainly, times=3))
+    outcome = solve_mip(hard_knapsack(), start=np.zeros(60), stoppable=True)
+    assert outcome.interrupted and outcome.limit_reached and outcome.status in ("feasible", "unknown")
+
+
+def test_ctrl_c_ends_a_large_lp(monkeypatch):
+    model = transport(101, 0)
+    assert len(model.coefs) >= highs.WATCHED_ENTRIES["LP"]
+    monkeypatch.setattr(highs, "_run_plainly", press_first(highs._run_plainly))
+    with pytest.raises(KeyboardInterrupt):
+        solve_lp(model)
+    outcome = solve_lp(model, stoppable=True)
+    assert outcome.interrupted
+    assert outcome.limit_reached == (outcome.status != "optimal")
+    monkeypatch.undo()
+    assert not solve_lp(model).interrupted
+
+
+def press_first(run, times=1):
+    """Ctrl-C just before HiGHS begins, whatever the machine is busy with."""
+
+    def pressed(highspy, h):
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)
+        run(highspy, h)
+
+    return pressed
+
+
+def test_other_threads_and_small_models_are_not_watched(monkeypatch):
+    monkeypatch.setattr(highs, "_run_watched", None)
+    assert solve_lp(transport(3, 0)).status == solve_mip(random_integer_model(1)[1]).status == "optimal"
+    found = []
+    whole = replace(transport(12, 0), integer=np.ones(144, bool))
+    thread = threading.Thread(target=lambda: found.append(solve_mip(whole, stoppable=True)))
+    thread.start()
+    thread.join()
+    assert found[0].status == "optimal"
+
+
+def test_a_failure_of_the_watched_thread_is_heard(monkeypatch):
+    def fail(highspy, h):
+        raise RuntimeError("no memory left")
+
+    monkeypatch.setattr(highs, "_run_plainly", fail)
+    with pytest.raises(SolverError, match="no memory left"):
+        solve_mip(hard_knapsack())
 
 
 def test_residual_sees_rows_bounds_and_integrality():

@@ -273,6 +273,109 @@ def test_ctrl_c_leaves_no_half_read_answer():
     assert solve_flow(MODEL).objective == 2
 
 
+def ctrl_c(*after_s):
+    """Ctrl-C at these moments, from now on; the timers."""
+    timers = [threading.Timer(s, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)) for s in after_s]
+    for timer in timers:
+        timer.start()
+    return timers
+
+
+def test_a_stoppable_task_that_does_not_stop_is_ended_after_a_grace(monkeypatch):
+    monkeypatch.setattr(worker, "STOP_GRACE_S", 0.3)
+    worker.warm_up()
+    first = pid()
+    timers = ctrl_c(0.5)
+    outcome = worker.call(time.sleep, 600.0, stoppable=True)
+    timers[0].join()
+    assert outcome.status == "unknown" and outcome.interrupted and outcome.limit_reached
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+    after = solve_flow(MODEL)
+    assert after.objective == 2 and not after.interrupted
+
+
+def test_a_second_ctrl_c_raises(monkeypatch):
+    monkeypatch.setattr(worker, "STOP_GRACE_S", 600.0)
+    worker.warm_up()
+    timers = ctrl_c(0.5, 1.5)
+    with pytest.raises(KeyboardInterrupt):
+        worker.call(time.sleep, 600.0, stoppable=True)
+    for timer in timers:
+        timer.join()
+    assert worker._worker is None
+    assert solve_flow(MODEL).objective == 2
+
+
+def test_ctrl_c_before_a_stoppable_task_has_its_whole_question(monkeypatch):
+    with monkeypatch.context() as patch:
+        child_runs(patch, "import time; time.sleep(600)")
+        timers = ctrl_c(0.5)
+        outcome = worker.call(time.sleep, large_model(), stoppable=True)
+        timers[0].join()
+    assert outcome.status == "unknown" and outcome.interrupted
+    assert solve_flow(MODEL).objective == 2
+
+
+def test_the_time_limit_holds_for_a_task_that_was_asked_to_stop(monkeypatch):
+    monkeypatch.setattr(worker, "STOP_GRACE_S", 600.0)
+    worker.warm_up()
+    timers = ctrl_c(0.5)
+    outcome = worker.call(time.sleep, 600.0, time_limit_s=2.0, stoppable=True)
+    timers[0].join()
+    assert outcome.status == "unknown" and outcome.limit_reached and outcome.interrupted
+
+
+LISTENER = """
+import threading, time
+from cellward.solve import worker
+from cellward.solve.outcome import Outcome
+
+def listen(seconds):
+    stopped = threading.Event()
+    time.sleep(seconds)
+    with worker.stopping(stopped.set):
+        stopped.wait(600)
+    return Outcome(status="feasible", limit_reached=stopped.is_set())
+
+def leave(seconds):
+    with worker.stopping(lambda: None):
+        time.sleep(seconds)
+    return Outcome(status="optimal")
+"""
+
+
+@pytest.fixture
+def listener(monkeypatch, tmp_path):
+    (tmp_path / "listener_of_a_test.py").write_text(LISTENER)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    import listener_of_a_test
+
+    return listener_of_a_test
+
+
+@pytest.mark.parametrize("preparing_s", [0.0, 1.0])
+def test_a_stoppable_task_is_asked_even_while_it_prepares(listener, preparing_s):
+    worker.warm_up()
+    timers = ctrl_c(0.6)
+    outcome = worker.call(listener.listen, preparing_s, stoppable=True)
+    timers[0].join()
+    assert outcome.status == "feasible" and outcome.limit_reached and outcome.interrupted
+    assert not worker.call(listener.leave, 0.0, stoppable=True).interrupted
+
+
+def test_nobody_asks_outside_the_worker_nor_without_ctrl_c(listener):
+    assert listener.leave(0.0).status == "optimal"
+    for _ in range(20):
+        assert worker.call(listener.leave, 0.0, stoppable=True).status == "optimal"
+    first = pid()
+    assert signal.SIGUSR1 not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    os.kill(first, signal.SIGUSR1)
+    assert solve_flow(MODEL).objective == 2
+    assert pid() == first
+
+
 def test_the_child_ignores_ctrl_c():
     solve_flow(MODEL)
     first = pid()

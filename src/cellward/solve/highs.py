@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Final, Literal, cast
@@ -35,6 +36,8 @@ TRUSTED_RESIDUAL: Final = 1e-5
 """A point that violates a row, a bound or integrality by more than this is not a solution, whatever the status says."""
 
 LARGEST_INDEX: Final = 2**31 - 1
+WATCHED_ENTRIES: Final = {"MIP": 200, "LP": 20_000}
+"""With fewer coefficients a solve is over before anybody presses Ctrl-C; from here on HiGHS is watched, for 0.3 ms and a few per cent."""
 
 # Relative gap 0 leaves the absolute one in charge. The MIP tolerance also sets those of the relaxations (primal 1e-8,
 # dual 1e-9), a tenth of HiGHS' own for an LP; below that, doubles run out of digits at table totals near 10⁸. The LP
@@ -43,11 +46,19 @@ LP_OPTIONS: Final[dict[str, object]] = {"solver": "simplex", "dual_feasibility_t
 MIP_OPTIONS: Final[dict[str, object]] = {"mip_rel_gap": 0.0, "mip_feasibility_tolerance": 1e-8}
 
 
-def solve_lp(model: LinearModel, *, time_limit_s: float | None = None, threads: int = 1, seed: int = 0) -> Outcome:
+def solve_lp(
+    model: LinearModel,
+    *,
+    time_limit_s: float | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    stoppable: bool = False,
+) -> Outcome:
     """Solve the linear model by simplex, integer marks ignored: a vertex, hence whole when A is totally unimodular.
 
     ``row_duals`` is y with reduced costs d = cost − Aᵀ·y: y ≥ 0 on rows at their lower side, y ≤ 0 at their upper one,
-    and the optimum is Σ y·(active side) + Σ d·(active bound).
+    and the optimum is Σ y·(active side) + Σ d·(active bound). Ctrl-C stops HiGHS and raises; when ``stoppable``, the
+    outcome comes back instead, marked ``interrupted``.
 
     >>> import numpy as np
     >>> model = LinearModel(
@@ -59,7 +70,7 @@ def solve_lp(model: LinearModel, *, time_limit_s: float | None = None, threads: 
     ('optimal', [1.0, 0.5], [2.0])
     """
     options = LP_OPTIONS | _limits(time_limit_s, threads, seed)
-    return _solve(replace(model, integer=None), options, "simplex")
+    return _solve(replace(model, integer=None), options, "simplex", stoppable=stoppable)
 
 
 def solve_mip(
@@ -70,17 +81,20 @@ def solve_mip(
     seed: int = 0,
     absolute_gap: float = 0.0,
     start: Floats | None = None,
+    stoppable: bool = False,
 ) -> Outcome:
     """Solve the integer model; ``optimal`` means proven within ``absolute_gap``; an infeasible ``start`` does no harm.
 
     Integer variables come back as whole numbers unless that worsens the residual (others may lean on its last digits).
+    Ctrl-C stops HiGHS and raises; when ``stoppable``, the best point found and its bound come back instead, as at a time
+    limit, marked ``interrupted``.
     """
     options = MIP_OPTIONS | _limits(time_limit_s, threads, seed)
     if start is not None and np.shape(start) != (model.columns,):
         raise SolverError(f"The start has shape {np.shape(start)}; give a value for each of {model.columns} variables.")
     if model.integer is None or not np.any(model.integer):
-        return solve_lp(model, time_limit_s=time_limit_s, threads=threads, seed=seed)
-    return _solve(model, options, "MIP", start=start, absolute_gap=absolute_gap)
+        return solve_lp(model, time_limit_s=time_limit_s, threads=threads, seed=seed, stoppable=stoppable)
+    return _solve(model, options, "MIP", start=start, absolute_gap=absolute_gap, stoppable=stoppable)
 
 
 def residual(model: LinearModel, x: Floats) -> float:
@@ -102,6 +116,7 @@ class _Answer:
     objective: float
     mip_bound: float
     version: str
+    interrupted: bool
 
 
 def _solve(
@@ -111,28 +126,33 @@ def _solve(
     *,
     start: Floats | None = None,
     absolute_gap: float = 0.0,
+    stoppable: bool = False,
 ) -> Outcome:
     began = perf_counter()
     time_limit = cast(float, options["time_limit"])
-    _check(model)
+    check_shape(model)
     if np.any(model.lower > model.upper) or np.any(model.row_lower > model.row_upper):
         return Outcome(status="infeasible", seconds=perf_counter() - began, solver="bounds")
     if len(model.coefs) == 0:
         return _solve_box(model, began)
 
-    answer = _ask(model, options, start, absolute_gap)
+    answer = _ask(model, options, start, absolute_gap, stoppable=stoppable)
     if answer.verdict == "unsettled":
         left = max(0.0, time_limit - (perf_counter() - began))
-        answer = _settle(model, options | {"time_limit": left})
+        answer = _settle(model, options | {"time_limit": left}, stoppable=stoppable)
     solver = f"HiGHS {answer.version} {method}"
     limit_reached = answer.verdict == "limit"
     bound = answer.mip_bound if method == "MIP" else -math.inf
+    stopped = answer.interrupted
     if answer.verdict == "infeasible":
-        return Outcome(status="infeasible", seconds=perf_counter() - began, solver=solver)
+        return Outcome(status="infeasible", seconds=perf_counter() - began, solver=solver, interrupted=stopped)
 
     x, violation = _measure(model, answer.x)
     if limit_reached and not violation <= TRUSTED_RESIDUAL:
-        return Outcome(status="unknown", bound=bound, seconds=perf_counter() - began, solver=solver, limit_reached=True)
+        seconds = perf_counter() - began
+        return Outcome(
+            status="unknown", bound=bound, seconds=seconds, solver=solver, limit_reached=True, interrupted=stopped
+        )
     if x is None or not violation <= TRUSTED_RESIDUAL:
         raise SolverError(
             f"{solver} says optimal, but its point violates the model by {violation:.3g} where {TRUSTED_RESIDUAL:g} is "
@@ -158,20 +178,29 @@ def _solve(
         seconds=perf_counter() - began,
         solver=solver,
         limit_reached=limit_reached,
+        interrupted=stopped,
         row_duals=answer.row_duals if proven else None,
     )
 
 
 def _ask(
-    model: LinearModel, options: dict[str, object], start: Floats | None = None, absolute_gap: float = 0.0
+    model: LinearModel,
+    options: dict[str, object],
+    start: Floats | None = None,
+    absolute_gap: float = 0.0,
+    *,
+    stoppable: bool,
 ) -> _Answer:
     highspy = import_highs()
     try:
-        return _run(highspy, model, options, start, absolute_gap)
+        answer = _run(highspy, model, options, start, absolute_gap)
     except SolverError:
         raise
     except Exception as error:
         raise SolverError(f"HiGHS failed on a model of {_size(model)}: {type(error).__name__}: {error}") from error
+    if answer.interrupted and not stoppable:
+        raise KeyboardInterrupt
+    return answer
 
 
 def import_highs() -> Any:
@@ -229,31 +258,85 @@ def _run(
     if start is not None and np.all(np.isfinite(start)):
         h.setSolution(model.columns, np.arange(model.columns, dtype=np.int32), np.asarray(start, np.float64))
 
-    # HiGHS keeps a pool of threads for each calling thread and refuses to run with another number of them;
-    # a fresh pool costs 6 µs for one thread, 0.2 ms for two.
-    highspy.Highs.resetGlobalScheduler(True)
-    h.run()
+    watched = len(model.coefs) >= WATCHED_ENTRIES["LP" if model.integer is None else "MIP"]
+    if watched and threading.current_thread() is threading.main_thread():
+        interrupted = _run_watched(highspy, h)
+    else:
+        interrupted = False
+        _run_plainly(highspy, h)
 
     word = h.getModelStatus().name
-    if word not in VERDICTS:
+    if word not in VERDICTS and not interrupted:
         raise SolverError(
             f"HiGHS stopped without an answer (status {word}) on a model of {_size(model)}; "
             "scale the model so that costs and coefficients are nearer to 1, or try another method."
         )
     solution, info = h.getSolution(), h.getInfo()
     return _Answer(
-        verdict=VERDICTS[word],
+        verdict="limit" if interrupted and VERDICTS.get(word) not in ("optimal", "infeasible") else VERDICTS[word],
         x=np.array(solution.col_value, np.float64) if solution.value_valid else None,
         row_duals=np.array(solution.row_dual, np.float64) / scale if solution.dual_valid else None,
         objective=float(info.objective_function_value) / scale,
         mip_bound=float(info.mip_dual_bound) / scale,
         version=h.version(),
+        interrupted=interrupted,
     )
 
 
-def _settle(model: LinearModel, options: dict[str, object]) -> _Answer:
+def _run_plainly(highspy: Any, h: Any) -> None:
+    # HiGHS keeps a pool of threads for each calling thread and refuses to run with another number of them;
+    # a fresh pool costs 6 µs for one thread, 0.2 ms for two.
+    highspy.Highs.resetGlobalScheduler(True)
+    h.run()
+
+
+def _run_watched(highspy: Any, h: Any) -> bool:
+    """Run HiGHS so that Ctrl-C stops it; True when it was pressed.
+
+    Python hears of Ctrl-C in the main thread, between two of its own steps, so HiGHS works in another one and looks for
+    the wish to stop whenever it calls back. It cannot be left behind, so more of Ctrl-C waits for the same moment.
+    """
+    wish, done, once = threading.Event(), threading.Event(), threading.Lock()
+    threads: list[threading.Thread] = []
+    failures: list[BaseException] = []
+
+    def look(event: Any) -> None:
+        if wish.is_set():
+            event.interrupt()
+
+    def work() -> None:
+        if not once.acquire(blocking=False):
+            return
+        try:
+            _run_plainly(highspy, h)
+        except BaseException as error:  # noqa: BLE001 — raised again below, where it is heard
+            failures.append(error)
+        finally:
+            done.set()
+
+    h.cbSimplexInterrupt += look
+    h.cbMipInterrupt += look
+    while not done.is_set():
+        try:
+            if not once.locked():  # after Ctrl-C in the middle of a start nobody knows; a second thread does nothing
+                threads.append(threading.Thread(target=work, daemon=True))
+                threads[-1].start()
+            # Some libraries (polars) have the system resume an interrupted wait, so that it hears nothing until it ends.
+            while not done.wait(0.1):
+                pass
+        except KeyboardInterrupt:
+            wish.set()
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join()
+    if failures:
+        raise failures[0]
+    return wish.is_set()
+
+
+def _settle(model: LinearModel, options: dict[str, object], *, stoppable: bool) -> _Answer:
     """Infeasible or unbounded? Without costs nothing is unbounded, so a point proves the latter."""
-    answer = _ask(replace(model, cost=np.zeros(model.columns)), options)
+    answer = _ask(replace(model, cost=np.zeros(model.columns)), options, stoppable=stoppable)
     if answer.verdict == "optimal":
         raise _unbounded(model)
     return replace(answer, x=None, mip_bound=-math.inf)
@@ -296,8 +379,8 @@ def _measure(model: LinearModel, x: Floats | None) -> tuple[Floats | None, float
     return x, violation
 
 
-def _check(model: LinearModel) -> None:
-    """Refuse what would make HiGHS misread memory or a NaN pass for a number."""
+def check_shape(model: LinearModel) -> None:
+    """Refuse what would make a solver misread memory or a NaN pass for a number."""
     n, m, entries = model.columns, model.rows, len(model.coefs)
     shapes = {
         "lower": (len(model.lower), n),
@@ -312,7 +395,7 @@ def _check(model: LinearModel) -> None:
             raise SolverError(f"The linear model's {name} has {found} entries where {wanted} are needed.")
     if max(n, m, entries) > LARGEST_INDEX:
         raise SolverError(
-            f"A model of {_size(model)} with {entries} coefficients exceeds HiGHS' 32-bit indices; split it."
+            f"A model of {_size(model)} with {entries} coefficients exceeds the solvers' 32-bit indices; split it."
         )
     if model.indptr[0] != 0 or model.indptr[-1] != entries or np.any(np.diff(model.indptr) < 0):
         raise SolverError(f"The linear model's indptr must rise from 0 to {entries}, the number of coefficients.")

@@ -60,7 +60,7 @@ def _read(file: io.FileIO, length: int) -> memoryview | None:
     buffer = memoryview(bytearray(length))
     filled = 0
     while filled < length:
-        _wait(file)
+        wait(file)
         got = file.readinto(buffer[filled:])
         if not got:
             return None
@@ -68,8 +68,8 @@ def _read(file: io.FileIO, length: int) -> memoryview | None:
     return buffer
 
 
-def _wait(file: io.FileIO) -> None:
-    """Sleep until there is something to read.
+def wait(file: io.FileIO, *, timeout_s: float | None = None) -> bool:
+    """Sleep until there is something to read; False when the time is over before.
 
     Some libraries (polars) have the system restart interrupted reads, so Ctrl-C would wait for the answer; poll is never
     restarted.
@@ -77,7 +77,8 @@ def _wait(file: io.FileIO) -> None:
     if hasattr(select, "poll"):
         poll = select.poll()
         poll.register(file, select.POLLIN)
-        poll.poll()
+        return bool(poll.poll(None if timeout_s is None else 1000 * timeout_s))
+    return True
 
 
 def widen(fd: int) -> None:

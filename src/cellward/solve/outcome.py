@@ -18,6 +18,7 @@ class Outcome:
     ``optimal``: the solver claims a proof. ``feasible``: a point, no proof (limit reached). ``infeasible``: the solver claims that no point exists.
     ``unknown``: a limit was reached before anything was found. ``bound`` is the solver's claimed lower bound on the optimum (−inf when it has none).
     ``residual`` is the largest violation of rows, bounds and integrality at ``x``, computed by us and not by the solver (nan without a point).
+    ``interrupted``: the user pressed Ctrl-C and the solver was stopped for it; whoever sees this must not go on to the next question.
     """
 
     status: Status
@@ -28,4 +29,5 @@ class Outcome:
     seconds: float = 0.0
     solver: str = ""
     limit_reached: bool = False
+    interrupted: bool = False
     row_duals: NDArray[np.float64] | None = field(default=None, repr=False)

@@ -3,6 +3,8 @@
 Parent and child exchange one request and one answer at a time, and the child reads a request whole before it answers,
 so neither waits for the other to read. The parent reads and writes plainly and sleeps in the kernel meanwhile; a timer
 kills the child at the time limit, which ends any read or write that the parent may be in.
+
+Ctrl-C ends the child too, and what it had found is lost; in a stoppable call the child is asked for it first.
 """
 
 from __future__ import annotations
@@ -18,14 +20,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Final, TypeVar, cast
 
 from cellward.errors import CellwardError, SolverError
 from cellward.solve.crash import load, name_of, save
-from cellward.solve.messages import pack, receive, send, unpack, widen
+from cellward.solve.messages import pack, receive, send, unpack, wait, widen
 from cellward.solve.outcome import Outcome
 
 M = TypeVar("M")
@@ -36,15 +39,27 @@ LAST_WORDS: Final = 300
 STRAY_SIGNAL: Final = getattr(signal, "SIGIO", None)
 MOST_STRAY: Final = 2
 """How often in a row a request is sent again after a stray signal."""
+STOP_SIGNAL: Final = getattr(signal, "SIGUSR1", None)
+"""How the parent asks for what has been found; not SIGINT, which Ctrl-C sends to the child as well, whoever decides."""
+STOP_GRACE_S: Final = 10.0
+"""How long a child that was asked to stop may take to answer."""
 SOLVER: Final = "worker"
 
 
 def call(
-    task: Callable[[M], Outcome], model: M, *, time_limit_s: float | None = None, crash_dir: Path | None = None
+    task: Callable[[M], Outcome],
+    model: M,
+    *,
+    time_limit_s: float | None = None,
+    crash_dir: Path | None = None,
+    stoppable: bool = False,
 ) -> Outcome:
     """Run ``task(model)`` in the worker: a module-level function, or a ``functools.partial`` of one with keywords.
 
     The time limit covers everything: waiting for another thread's call, the worker's start, the transfer, the solve.
+
+    ``stoppable``: the task works inside ``stopping``. Ctrl-C then asks it to stop and returns its answer, or ``unknown``
+    when there is none within STOP_GRACE_S; the outcome is marked ``interrupted``. A second Ctrl-C raises.
     """
     began = perf_counter()
     limit = math.inf if time_limit_s is None else max(0.0, time_limit_s)
@@ -53,9 +68,11 @@ def call(
     if not lock.acquire(timeout=min(limit, threading.TIMEOUT_MAX) if math.isfinite(limit) else -1):
         return _out_of_time(began)
     try:
-        answer = _exchange(request, limit - (perf_counter() - began))
+        answer, stopped = _exchange(request, limit - (perf_counter() - began), stoppable=stoppable)
     except _TimeLimitError:
         return _out_of_time(began)
+    except _StoppedError:
+        return replace(_out_of_time(began), interrupted=True)
     except _CrashError as crash:
         raise SolverError(
             f"The worker process {crash} while it ran {name_of(task)}. {save(task, model, crash_dir)}"
@@ -66,7 +83,7 @@ def call(
         raise SolverError(answer.sentence)
     if not isinstance(answer, Outcome):
         raise SolverError(f"{name_of(task)} must return an Outcome, not {type(answer).__name__}.")
-    return answer
+    return replace(answer, interrupted=True) if stopped else answer
 
 
 def warm_up() -> None:
@@ -97,6 +114,10 @@ class _TimeLimitError(Exception):
     """The worker was killed at its time limit."""
 
 
+class _StoppedError(Exception):
+    """Ctrl-C in a stoppable call, and no answer from the worker."""
+
+
 class _CrashError(Exception):
     """The worker ended in the middle of an exchange; the message says how."""
 
@@ -122,14 +143,15 @@ class _Worker:
         self.stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self.expired = False
         try:
-            self.process = subprocess.Popen(
-                COMMAND,
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self.stderr,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-            )
+            with _stop_signal_blocked():
+                self.process = subprocess.Popen(
+                    COMMAND,
+                    bufsize=0,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self.stderr,
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+                )
         except OSError as error:
             self.stderr.close()
             raise SolverError(f"The worker process could not be started with {COMMAND[0]!r}: {error}.") from error
@@ -159,6 +181,19 @@ class _Worker:
                 file.close()
 
 
+@contextlib.contextmanager
+def _stop_signal_blocked() -> Iterator[None]:
+    """A child born in here has the signal blocked in every thread, those of its libraries included, and for good: see stopping."""
+    if STOP_SIGNAL is None:
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [STOP_SIGNAL])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 _lock = threading.Lock()
 _worker: _Worker | None = None
 
@@ -173,31 +208,52 @@ def _started() -> _Worker:
     return _worker
 
 
-def _exchange(request: list[memoryview], limit_s: float) -> object:
-    """Ask the worker and wait for its answer; one ended by the parent's own writing is replaced and asked again."""
+def _exchange(request: list[memoryview], limit_s: float, *, stoppable: bool) -> tuple[object, bool]:
+    """Ask the worker and wait for its answer; one ended by the parent's own writing is replaced and asked again.
+
+    Returns the answer, and whether the worker was asked to stop.
+    """
     began = perf_counter()
     for _ in range(MOST_STRAY):
         with contextlib.suppress(_StraySignalError):
-            return _exchange_once(request, limit_s - (perf_counter() - began))
-    return _exchange_once(request, limit_s - (perf_counter() - began))
+            return _exchange_once(request, limit_s - (perf_counter() - began), stoppable=stoppable)
+    return _exchange_once(request, limit_s - (perf_counter() - began), stoppable=stoppable)
 
 
-def _exchange_once(request: list[memoryview], limit_s: float) -> object:
+def _exchange_once(request: list[memoryview], limit_s: float, *, stoppable: bool) -> tuple[object, bool]:
     if limit_s <= 0:
         raise _TimeLimitError
     worker = _started()
     timer = threading.Timer(min(limit_s, threading.TIMEOUT_MAX), worker.expire) if math.isfinite(limit_s) else None
+    sent = stopped = False
     try:
         if timer is not None:
             timer.daemon = True
             timer.start()
-        send(worker.requests, request)
+        try:
+            send(worker.requests, request)
+            sent = True
+            wait(worker.answers)  # reads nothing yet, so Ctrl-C here leaves the answer whole
+        except KeyboardInterrupt:
+            if not stoppable or STOP_SIGNAL is None:
+                raise
+            stopped = True
+            if not sent:
+                raise EOFError from None
+            worker.process.send_signal(STOP_SIGNAL)
+            if not wait(worker.answers, timeout_s=STOP_GRACE_S):
+                raise EOFError from None
         parts = receive(worker.answers)
         if parts is None:
             raise EOFError
-        return unpack(parts)
+        answer = unpack(parts)
+        if stopped:
+            _bury(worker)  # the signal may have come after the answer, and would then stop the next call's task
+        return answer, stopped
     except (OSError, EOFError):
         ending = _bury(worker)
+        if stopped:
+            raise _StoppedError from None
         if worker.expired:
             raise _TimeLimitError from None
         raise (_StraySignalError if -worker.process.returncode == STRAY_SIGNAL else _CrashError)(ending) from None
@@ -269,6 +325,34 @@ def _answer(parts: Sequence[memoryview]) -> list[memoryview]:
         return pack(_Failure(str(error)))
     except Exception as error:  # noqa: BLE001 — whatever it is, it is the parent's to report
         return pack(_Failure(f"The worker process failed: {type(error).__name__}: {error}"))
+
+
+@contextlib.contextmanager
+def stopping(stop: Callable[[], None]) -> Iterator[None]:
+    """While a task is in here, the parent's wish to stop it calls ``stop``, in a thread; the task must let threads run.
+
+    A signal that came while the task was still preparing is kept, and delivered on entry. Outside the worker nobody asks.
+    """
+    if STOP_SIGNAL is None or STOP_SIGNAL not in signal.pthread_sigmask(signal.SIG_BLOCK, []):
+        yield
+        return
+    left = False
+
+    def listen() -> None:
+        while True:
+            signal.sigwait([STOP_SIGNAL])
+            if left:
+                return
+            stop()
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        left = True
+        signal.pthread_kill(cast(int, listener.ident), STOP_SIGNAL)
+        listener.join()
 
 
 def serve() -> None:
