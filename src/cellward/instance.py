@@ -6,8 +6,9 @@ Legend: a true values, M·a = b in ``relations``, lower ≤ a ≤ upper the publ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,24 @@ from cellward.table.relations import Relations
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
-Weights = str | Sequence[float] | NDArray[np.float64] | Ints | None
+Weights = str | Mapping[int, float] | Sequence[float] | NDArray[np.float64] | Ints | None
+
+
+def by_level(relations: Relations, given: Mapping[Any, Any], what: str) -> list[Any]:
+    """One entry a cell from one a level of sums; a level that is not named takes that of the next one below it."""
+    try:
+        named = {int(level): entry for level, entry in given.items()}
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{what}: levels are whole numbers, 0 for cells that are no sum; write {{0: 5, 1: 10}}"
+        ) from None
+    if min(named, default=1) != 0:
+        raise InputError(f"{what}: name level 0 (cells that are no sum) and the levels above it; write {{0: 5, 1: 10}}")
+    last, ladder = named[0], []
+    for level in range(int(relations.height.max(initial=0)) + 1):
+        last = named.get(level, last)
+        ladder.append(last)
+    return [ladder[level] for level in relations.height.tolist()]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -41,12 +59,22 @@ class Instance:
 
     @staticmethod
     def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:
-        """The instance of a table; ``weights``: None for 1 each, ``"table"`` for the table's own, or one a cell; no attackers: the external one."""
+        """The instance of a table; no attackers: the external one.
+
+        ``weights``: None for 1 each, ``"table"`` for the table's own, one a cell, or one a level of sums such as {0: 1, 1: 10, 2: 100} (0: cells that
+        are no sum); ``"totals"`` is that, ten times more from level to level.
+        """
+        if isinstance(weights, str) and weights == "totals":
+            weights = {level: 10**level for level in range(min(int(table.relations.height.max(initial=0)), 12) + 1)}
+        if isinstance(weights, Mapping):
+            weights = by_level(table.relations, weights, "weights")
         if weights is None:
             weight, weight_decimals = np.ones(table.cells, np.int64), 0
         elif isinstance(weights, str):
             if weights != "table":
-                raise InputError(f"weights={weights!r} is not known; use 'table', one number a cell, or None")
+                raise InputError(
+                    f"weights={weights!r} is not known; use 'table', 'totals', one number a cell or a level, or None"
+                )
             if table.weight is None:
                 raise InputError("weights='table': the table has no weights; read them from a column or give them here")
             weight, weight_decimals = table.weight, table.weight_decimals

@@ -55,7 +55,8 @@ class Protection:
     (no such table exists; ``reason`` says why); ``failed`` (a limit was reached with nothing found). ``scaled`` holds the
     published integers, or None. ``method`` is what the public may know of the method: its name and parameters.
     ``bound_scaled`` is the solver's word on the least objective possible, ``multipliers`` (one an equation) its hint at a proof. ``knowledge`` is
-    what the values tell the public. ``ignore_levels``: nothing is shown of the protection levels. ``key`` (32 bytes, secret) salts the certificate.
+    what the values tell the public. ``conflicting_cells`` and ``conflicting_equations``: where ``infeasible`` comes from, as far as it was found.
+    ``ignore_levels``: nothing is shown of the protection levels. ``key`` (32 bytes, secret) salts the certificate.
     """
 
     instance: Instance
@@ -70,6 +71,8 @@ class Protection:
     limit_reached: bool = False
     knowledge: Knowledge
     ignore_levels: bool = False
+    conflicting_cells: tuple[int, ...] = ()
+    conflicting_equations: tuple[int, ...] = ()
     multipliers: NDArray[np.float64] | None = field(default=None, repr=False)
     key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES), repr=False)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cellward.table.network import Network
 
 Ints = NDArray[np.int64]
+MOST_HEIGHT = 64
+"""Sums that state each other in circles have no height; they are not followed further than this."""
 
 
 def ranges(start: Ints, stop: Ints) -> Ints:
@@ -201,6 +203,21 @@ class Relations:
             lone = mine[(count[self.row[mine]] == 1) & (self.coefs[mine] == sign)]
             out[self.row[lone]] = self.indices[lone]
         out[np.diff(self.indptr) < 2] = -1
+        return out
+
+    @cached_property
+    def height(self) -> Ints:
+        """How many sums a cell stands above: 0 for cells that are no sum of others, and one more than the highest of its parts for a total."""
+        out = np.zeros(self.cells, np.int64)
+        total = self.total[self.row]
+        part = (total >= 0) & (total != self.indices)
+        above, below = total[part], self.indices[part]
+        for _ in range(MOST_HEIGHT):
+            higher = out.copy()
+            np.maximum.at(higher, above, out[below] + 1)
+            if np.array_equal(higher, out):
+                break
+            out = higher
         return out
 
     def parents(self, cell: int) -> list[int]:

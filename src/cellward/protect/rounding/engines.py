@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from cellward.errors import SolverError
 from cellward.protect.method import Clock, Limits
+from cellward.protect.rounding.cycles import round_along_cycles
 from cellward.protect.rounding.linear import Row, blocks, independent, leaf_costs, linear, tellable, unit_of
 from cellward.protect.rounding.model import RoundingModel
 from cellward.solve.ask import ask
+from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.flow import solve_flow
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import FlowModel, LinearModel
@@ -87,6 +89,52 @@ def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
     moved = np.rint(outcome.x).astype(np.int64)
     x[arc] += np.where(flipped, -moved, moved)
     return Found("optimal", "minimum-cost flow", x, int(columns.cost @ x))
+
+
+def any_rounding(model: RoundingModel, limits: Limits, clock: Clock) -> Found:
+    """Some rounding, as fast as possible: along cycles in a network, elsewhere from a vertex that is repaired; the bound is that of single cells."""
+    columns = model.columns
+    every = np.arange(len(columns))
+    network = model.instance.relations.network if model.one_step else None
+    across = len(columns) == int(model.free.sum()) and model.between
+    if network is not None and across:
+        x = model.nearest.copy()
+        arc = np.flatnonzero(network.tail[columns.cell] >= 0)
+        cell = columns.cell[arc]
+        part = (model.instance.a - model.allowed.lo)[cell]
+        x[arc] = round_along_cycles(network.tail[cell], network.head[cell], part, model.r[cell])
+        return Found("feasible", "cycles", x, _least(model, every))
+    equations = independent(model)
+    vertex = relax(model, equations, limits, clock)
+    if vertex.x is None:
+        return Found("unknown" if vertex.status == "unknown" else "infeasible", "HiGHS LP")
+    x = np.rint(vertex.x).astype(np.int64)
+    if not np.any(np.abs(vertex.x - x) > _WHOLE):
+        return Found("feasible", "vertex", x, _value_and_bound(model, every, x)[1])
+    question, _, _ = linear(model, equations, every, columns.cost)
+    outcome = ask(
+        solve_cpsat, question, columns=len(every), time_limit_s=clock.left, seed=limits.seed, start=vertex.x, first=True
+    )
+    if outcome.x is None:
+        return Found("infeasible" if outcome.status == "infeasible" else "unknown", "vertex and CP-SAT")
+    return Found("feasible", "vertex and CP-SAT", np.rint(outcome.x).astype(np.int64), _floor(model, vertex))
+
+
+def _floor(model: RoundingModel, vertex: Vertex) -> int:
+    """The relaxation's bound on the cost, in whole numbers."""
+    every = np.arange(len(model.columns))
+    if vertex.x is None or not tellable(model.columns.cost):
+        return _least(model, every)
+    value = float(model.columns.cost @ vertex.x)
+    unit = unit_of(model.columns.cost)
+    return max(unit * math.ceil((value - 1e-6 * max(1.0, abs(value))) / unit), _least(model, every))
+
+
+def bound(model: RoundingModel, limits: Limits, clock: Clock) -> int:
+    """A lower bound on what any rounding costs: the relaxation's, or that of single cells."""
+    if not len(model.columns):
+        return 0
+    return _floor(model, relax(model, independent(model), limits, clock))
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,23 @@ def allowed_multiples(instance: Instance, base: Ints, steps: int = 1) -> Allowed
     return AllowedSet(np.where(fixed, a, lo), np.where(fixed, a, hi), step)
 
 
+def followers(instance: Instance, base: Ints, allowed: AllowedSet, rounded: Bools, steps: int) -> AllowedSet:
+    """The allowed values when only some cells are rounded: the others follow, one unit at a time, by less than ``steps`` bases."""
+    follow = ~rounded & ~instance.sensitivity.fixed
+    reach = steps * base - 1
+    lo = np.where(follow, np.maximum(instance.a - reach, instance.lower), allowed.lo)
+    hi = np.where(follow, np.minimum(instance.a + reach, instance.upper), allowed.hi)
+    return AllowedSet(lo, hi, np.where(follow, 1, allowed.step))
+
+
+def small_ones(instance: Instance, base: Ints, allowed: AllowedSet, where: str) -> AllowedSet:
+    """The allowed values when counts below their base are never published as 0 (``up``), or always (``zero``)."""
+    small = (instance.a > 0) & (instance.a < base) & (instance.lower >= 0) & (allowed.step == base)
+    lo = np.where(small, np.maximum(allowed.lo, base), allowed.lo) if where == "up" else allowed.lo
+    hi = np.where(small, 0, allowed.hi) if where == "zero" else allowed.hi
+    return AllowedSet(lo, hi, allowed.step)
+
+
 def check_grid(instance: Instance, step: Ints) -> None:
     """Refuse an equation whose right-hand side and fixed cells no sum of multiples can meet."""
     r, fixed = instance.relations, instance.sensitivity.fixed
@@ -137,6 +154,13 @@ class RoundingModel:
         relations = self.instance.relations
         r = self.r[relations.indices]
         return not np.any((r > 0) & ((r != self.common[relations.row]) | (np.abs(relations.coefs) != 1)))
+
+    @property
+    def between(self) -> bool:
+        """Whether every free cell has the two allowed values around its true one."""
+        a, free = self.instance.a[self.free], self.free
+        lo, hi = self.allowed.lo[free], self.allowed.hi[free]
+        return bool(np.all((hi - lo == self.allowed.step[free]) & (lo < a) & (a < hi)))
 
     @cached_property
     def nearest(self) -> Ints:

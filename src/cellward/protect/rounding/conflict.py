@@ -1,0 +1,141 @@
+"""Conflict: why no rounding exists: a set of equations, or of levels, that cannot hold together, of which none can be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.instance import Instance
+from cellward.protect.capacity import Requirement
+from cellward.protect.method import Clock, Limits
+from cellward.protect.rounding import engines
+from cellward.protect.rounding.linear import blocks
+from cellward.protect.rounding.model import RoundingModel
+from cellward.risk.levels import Levels
+from cellward.table.table import equation_text
+
+Ints = NDArray[np.int64]
+T = TypeVar("T")
+
+MOST_TRIED = 300
+"""Most subsets that are tried: counted, and not timed, so that the same table always gives the same sentence."""
+MOST_COLUMNS = 3000
+"""Larger blocks are named as a whole: each subset would take too long."""
+SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """Equations and cells, or requirements, that cannot hold together; ``smallest``: none of them can be left out."""
+
+    equations: tuple[int, ...] = ()
+    cells: tuple[int, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    smallest: bool = False
+
+    def sentence(self, instance: Instance) -> str:
+        """The conflict in words."""
+        if self.requirements:
+            names = [
+                f"{instance.labels.name(need.cell)} against {instance.attackers[need.attacker].name}"
+                for need in self.requirements
+            ]
+            return f"these levels cannot be met together: {_listed(names)}"
+        words = [
+            equation_text(instance.relations, instance.labels, j, instance.decimals) for j in self.equations[:SHOWN]
+        ]
+        if not self.smallest and len(self.equations) > SHOWN:
+            around = instance.labels.name(self.cells[0])
+            return f"the conflict lies among {len(self.equations):,} equations and {len(self.cells):,} cells around {around}"
+        more = f", and {len(self.equations) - SHOWN} more" if len(self.equations) > SHOWN else ""
+        return f"these sums of {len(self.cells):,} cells cannot hold together: {'; '.join(words)}{more}"
+
+
+def of_equations(model: RoundingModel, limits: Limits, clock: Clock) -> Conflict:
+    """Equations that no allowed values satisfy together, as few as a filter finds that tries to do without each."""
+    relations = model.instance.relations
+    block = blocks(model)
+    touched = np.full(relations.cells, -1, np.int64)
+    touched[model.columns.cell] = block
+
+    def infeasible(kept: Sequence[int]) -> bool:
+        part = replace(model.instance, relations=relations.take(np.array(kept, np.int64)))
+        found = engines.solve(replace(model, instance=part), limits, clock)
+        return found.status == "infeasible"
+
+    for label in np.unique(block).tolist():
+        inside = touched[relations.indices] == label
+        equations = np.unique(relations.row[inside]).tolist()
+        size = int((block == label).sum())
+        if size > MOST_COLUMNS:
+            if infeasible(equations):
+                return _conflict(model, equations, smallest=False)
+            continue
+        if infeasible(equations):
+            kept, smallest = fewest(equations, infeasible, MOST_TRIED, lambda: clock.over)
+            return _conflict(model, kept, smallest=smallest)
+    return _conflict(model, list(range(relations.equations)), smallest=False)
+
+
+def _conflict(model: RoundingModel, equations: Sequence[int], *, smallest: bool) -> Conflict:
+    relations = model.instance.relations
+    chosen = np.isin(relations.row, np.array(equations, np.int64))
+    cells = np.unique(relations.indices[chosen & model.free[relations.indices]])
+    return Conflict(tuple(equations), tuple(cells.tolist()), smallest=smallest)
+
+
+def of_levels(
+    instance: Instance, asked: Sequence[Levels], infeasible: Callable[[Instance], bool], clock: Clock
+) -> Conflict:
+    """Requirements that no rounding meets together, as few as a filter finds; ``asked`` are the levels of each attacker."""
+    every = [
+        Requirement(k, *row)
+        for k, levels in enumerate(asked)
+        for row in zip(levels.cell.tolist(), levels.lpl.tolist(), levels.upl.tolist(), levels.spl.tolist(), strict=True)
+    ]
+
+    def without_rest(kept: Sequence[Requirement]) -> bool:
+        return infeasible(asking(instance, kept))
+
+    kept, smallest = fewest(every, without_rest, MOST_TRIED // 5, lambda: clock.over)
+    return Conflict(requirements=tuple(kept), cells=tuple(sorted({need.cell for need in kept})), smallest=smallest)
+
+
+def asking(instance: Instance, kept: Sequence[Requirement]) -> Instance:
+    """The instance with these requirements only."""
+    attackers = []
+    for k, attacker in enumerate(instance.attackers):
+        mine = sorted((need.cell, need.lpl, need.upl, need.spl) for need in kept if need.attacker == k)
+        columns = np.array(mine, np.int64).reshape(-1, 4).T
+        attackers.append(replace(attacker, levels=Levels(*(np.ascontiguousarray(column) for column in columns))))
+    return replace(instance, attackers=tuple(attackers))
+
+
+def fewest(
+    items: Sequence[T], infeasible: Callable[[Sequence[T]], bool], most: int, over: Callable[[], bool]
+) -> tuple[list[T], bool]:
+    """Items that are infeasible together, after trying to do without halves, quarters, … and at last each of them; whether each was tried."""
+    kept, size, tried = list(items), max(len(items) // 2, 1), 0
+    while True:
+        at = 0
+        while at < len(kept):
+            if tried >= most or over():
+                return kept, False
+            rest = kept[:at] + kept[at + size :]
+            tried += 1
+            if rest and infeasible(rest):
+                kept = rest
+            else:
+                at += size
+        if size == 1:
+            return kept, True
+        size //= 2
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
