@@ -207,10 +207,32 @@ def protect(
         typer.Option(help="Folder for release.csv (public), protection.json and certificate.json.gz (confidential)."),
     ],
     method: Annotated[str, typer.Option(help="round: controlled rounding.")] = "round",
-    base: Annotated[str, typer.Option(help="Rounding base, in the table's units.")] = "5",
+    base: Annotated[
+        str,
+        typer.Option(
+            help="Rounding base, in the table's units; or one a level of sums, 0=5,1=10 (0: cells that are no sum)."
+        ),
+    ] = "5",
     knowledge: Annotated[
         str, typer.Option(help="What attackers read out of a rounded value: strict (the safe one) or paper.")
     ] = "strict",
+    max_steps: Annotated[
+        int,
+        typer.Option(help="Where no rounding exists, try multiples up to so many bases away; the number is published."),
+    ] = 1,
+    goal: Annotated[
+        str, typer.Option(help="least: the nearest rounding; any: some rounding, as fast as possible.")
+    ] = "least",
+    unbiased: Annotated[
+        bool,
+        typer.Option("--unbiased", help="Round up as often as values ask for on average, instead of to the nearest."),
+    ] = False,
+    small_counts: Annotated[
+        str, typer.Option(help="Counts below their base: free to become 0, never 0 (up), or always (zero).")
+    ] = "free",
+    only: Annotated[
+        str | None, typer.Option(help="Round only the leaves or only the totals; the other cells follow unit by unit.")
+    ] = None,
     ignore_levels: Annotated[
         bool, typer.Option("--ignore-levels", help="Round without a look at the table's protection levels.")
     ] = False,
@@ -222,7 +244,10 @@ def protect(
     ] = None,
     weights: Annotated[
         str | None,
-        typer.Option(help="'table' to weight deviations by the table's own weights; otherwise each counts 1."),
+        typer.Option(
+            help="How deviations are weighted: table (the table's own), totals (ten times more from level to level of sums), "
+            "or one a level, 0=1,1=20; otherwise each counts 1."
+        ),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; the best table found by then is given with its gap.")
@@ -243,20 +268,45 @@ def protect(
 
     if method != "round":
         raise InputError(f"--method {method} is not known; use round")
-    rounding = ControlledRounding(base, knowledge=knowledge, ignore_levels=ignore_levels)
+    rounding = ControlledRounding(
+        _by_level(base, "--base"),
+        knowledge=knowledge,
+        ignore_levels=ignore_levels,
+        max_steps=max_steps,
+        goal=goal,
+        unbiased=unbiased,
+        small_counts=small_counts,
+        only=only,
+    )
     secret = _key(key)
     with _progress(f"reading {source.name}"):
         table = _read(source, reading)
     with _progress(f"rounding {table.cells:,} cells"), _ending_on_interrupt():
         known = None if attackers is None else read_attackers(attackers, table)
         result = rounding.protect(
-            table, weights=weights, attackers=known, time_limit_s=time_limit, seed=seed, threads=threads, key=secret
+            table,
+            weights=None if weights is None else _by_level(weights, "--weights"),
+            attackers=known,
+            time_limit_s=time_limit,
+            seed=seed,
+            threads=threads,
+            key=secret,
         )
 
     def write() -> list[Path]:
         return write_outputs(result, out, summary(result, verified=True))
 
     _finish(result, table, out, write, as_json=as_json, show=show)
+
+
+def _by_level(text: str, option: str) -> Any:
+    """What is written after an option: one entry, or one a level of sums (0=5,1=10)."""
+    if "=" not in text:
+        return text
+    entries = [entry.split("=") for entry in text.split(",")]
+    if any(len(entry) != 2 or not entry[0].strip().isdecimal() for entry in entries):
+        raise InputError(f"{option} {text}: write one entry a level of sums, such as 0=5,1=10")
+    return {int(level): entry.strip() for level, entry in entries}
 
 
 def _finish(

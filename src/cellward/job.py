@@ -50,7 +50,12 @@ _METHOD = {
     "base": _ANY,
     "knowledge": _TEXT,
     "ignore_levels": _FLAG,
-    "weights": _TEXT,
+    "max_steps": _WHOLE,
+    "goal": _TEXT,
+    "unbiased": _FLAG,
+    "small_counts": _TEXT,
+    "only": (str, list),
+    "weights": (str, dict),
     "time_limit": _NUMBER,
 }
 _OUTPUT = {"folder": _TEXT, "table": _TEXT, "key": _TEXT, "key_file": _TEXT, "seed": _WHOLE, "threads": _WHOLE}
@@ -250,11 +255,12 @@ class Job:
             return None
         if "base" not in section:
             raise InputError("[method]: there is no base; give the rounding base")
-        return ControlledRounding(
-            section["base"],
-            knowledge=section.get("knowledge", "strict"),
-            ignore_levels=section.get("ignore_levels", False),
-        )
+        options = {
+            name: value for name, value in section.items() if name not in ("name", "base", "weights", "time_limit")
+        }
+        if isinstance(options.get("only"), list):
+            options["only"] = tuple(_cell(cell) for cell in options["only"])
+        return ControlledRounding(section["base"], **options)
 
     # ---- doing it --------------------------------------------------------------------------------------------------------------------------
 

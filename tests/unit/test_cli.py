@@ -178,9 +178,15 @@ def test_levels_are_met_or_nothing_is_written_unless_they_are_ignored(tmp_path, 
         "1 requirements against 1 attacker shown by 1 witness" in run("protect", source, "--out", tmp_path / "met").out
     )
     cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[3]), source)
+    dearer = run("protect", source, "--out", tmp_path / "dearer", "--json")
+    assert (json.loads(dearer.out)["protected"], json.loads(dearer.out)["objective"]) == (
+        True,
+        8,
+    )  # 10, 5 and 15, not 5, 5 and 10
+    cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[8]), source)
     refused = run("protect", source, "--out", tmp_path / "out")
     assert refused.code == 1
-    assert "does not protect: cell 0: attacker external narrows it down to 7 to 9 around 7" in refused.out
+    assert "cell 0 cannot be kept 8 above from attacker external, whatever is published" in refused.out
     assert not (tmp_path / "out").exists()
     ignored = run("protect", source, "--ignore-levels", "--out", tmp_path / "out")
     assert ignored.code == 0
@@ -241,10 +247,8 @@ def test_a_limit_reached_with_nothing_found_exits_3_and_writes_nothing(tmp_path,
 def test_an_answer_that_does_not_hold_is_never_written(tmp_path, run, monkeypatch):
     import numpy as np
 
-    def wrong(model, _limits):
-        return SimpleNamespace(
-            status="optimal", x=np.ones(len(model.r), bool), bound=0, engine="a liar", multipliers=None
-        )
+    def wrong(model, *_):
+        return engines.Found("optimal", "a liar", np.ones(len(model.columns), np.int64), 0)
 
     monkeypatch.setattr(engines, "solve", wrong)
     said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out")
@@ -470,7 +474,7 @@ def test_an_insider_found_by_an_audit_gives_exit_code_1(tmp_path, run):
     assert said.out.rstrip().endswith("NOT PROTECTED")
     refused = run("protect", source, *reading, "--out", tmp_path / "two", "--attackers", insider)
     assert refused.code == 1
-    assert "attacker Smith narrows it down to 7 to 7" in refused.out
+    assert "(x) cannot be kept 1 above from attacker Smith, whatever is published" in refused.out
     assert not (tmp_path / "two").exists()
 
 
