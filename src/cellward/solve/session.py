@@ -37,7 +37,6 @@ class Session:
         for name, value in options.items():
             h.setOptionValue(name, value)
         pass_model(highspy, h, self.model, np.zeros(self.model.columns), maximise=True)
-        highspy.Highs.resetGlobalScheduler(True)
         return h
 
     def restrict(self, lower: Floats, upper: Floats) -> None:
@@ -55,6 +54,7 @@ class Session:
             "time_limit", float("inf") if time_limit_s is None else h.getRunTime() + max(time_limit_s, 0.001)
         )
         h.changeColsCost(self.model.columns, self._columns, np.asarray(cost, np.float64))
+        import_highs().Highs.resetGlobalScheduler(True)  # see highs.py: another solve may have left a pool of another size
         h.run()
         word = h.getModelStatus().name
         verdict = VERDICTS.get(word)
