@@ -84,8 +84,10 @@ class Data:
                 self.plain[cell][unit] += amount
         self.weighted = weighted
         self.weight = by_unit
-        # Units are numbered by mark and name; of equal contributions the smaller number comes first.
-        self.number = {unit: k for k, unit in enumerate(sorted(self.leaves))}
+        # Units are numbered by mark and name, short names first; of equal contributions the smaller number comes first.
+        self.number = {
+            unit: k for k, unit in enumerate(sorted(self.leaves, key=lambda unit: (unit[0], len(unit[1]), unit[1])))
+        }
         self.named = {self.name(unit): unit for unit in self.leaves}
         self.near = {cell: {cell} for cell in self.parts}
         for parent, children in self.equations():
