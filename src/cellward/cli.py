@@ -627,11 +627,16 @@ def _progress(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ending_on_interrupt() -> Iterator[None]:
-    """Ctrl-C ends the program at once: a solver would hear of it only when it is done, and nothing is being written meanwhile."""
+    """Ctrl-C stops the solver, and the best it has is given; a second one ends the program at once: nothing is being written meanwhile."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def once(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, once)
     try:
         yield
     finally:

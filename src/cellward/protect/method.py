@@ -39,6 +39,10 @@ class Clock:
         self._start = perf_counter()
         self._limit = limits.time_limit_s
 
+    def stop(self) -> None:
+        """The user wants what there is (Ctrl-C): no time is left from now on."""
+        self._limit = 0.0
+
     @property
     def spent(self) -> float:
         """Seconds since the start."""
@@ -48,6 +52,11 @@ class Clock:
     def left(self) -> float | None:
         """Seconds left, at least a thousandth, or None without a limit."""
         return None if self._limit is None else max(self._limit - self.spent, 0.001)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._limit is not None
 
     @property
     def over(self) -> bool:

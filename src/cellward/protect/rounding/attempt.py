@@ -155,7 +155,7 @@ class Attempt:
             bound_scaled=Fraction(bound),
             engine=found.engine,
             multipliers=found.multipliers,
-            limit_reached=found.status == "feasible" and self.limits.time_limit_s is not None,
+            limit_reached=found.status == "feasible" and self.clock.limited,
         )
 
     @property

@@ -6,9 +6,9 @@ Which one is taken depends on the instance alone, so that the same input always 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,14 @@ def solve(model: RoundingModel, limits: Limits, clock: Clock | None = None, rows
     return _relaxation(model, kept, limits, clock, rows)
 
 
+def _asked(clock: Clock, adapter: Callable[..., Outcome], question: Any, **options: Any) -> Outcome:
+    """A solver's answer within the time that is left; after Ctrl-C none is."""
+    outcome = ask(adapter, question, time_limit_s=clock.left, **options)
+    if outcome.interrupted:
+        clock.stop()
+    return outcome
+
+
 def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
     """Minimum-cost flow of the moves away from the nearest choice: all costs ≥ 0, and only what fails to add up has to move."""
     columns, nearest = model.columns, model.nearest
@@ -82,7 +90,7 @@ def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
     cost = np.abs(columns.cost[arc])
     unit = unit_of(cost)
     flow = FlowModel(tail=tail, head=head, capacity=columns.top[arc], cost=cost // unit, supply=-need)
-    outcome = ask(solve_flow, flow, columns=len(arc), time_limit_s=clock.left)
+    outcome = _asked(clock, solve_flow, flow, columns=len(arc))
     if outcome.x is None:
         return Found("unknown" if outcome.status == "unknown" else "infeasible", "minimum-cost flow")
     x = nearest.copy()
@@ -112,9 +120,7 @@ def any_rounding(model: RoundingModel, limits: Limits, clock: Clock) -> Found:
     if not np.any(np.abs(vertex.x - x) > _WHOLE):
         return Found("feasible", "vertex", x, _value_and_bound(model, every, x)[1])
     question, _, _ = linear(model, equations, every, columns.cost)
-    outcome = ask(
-        solve_cpsat, question, columns=len(every), time_limit_s=clock.left, seed=limits.seed, start=vertex.x, first=True
-    )
+    outcome = _asked(clock, solve_cpsat, question, columns=len(every), seed=limits.seed, start=vertex.x, first=True)
     if outcome.x is None:
         return Found("infeasible" if outcome.status == "infeasible" else "unknown", "vertex and CP-SAT")
     return Found("feasible", "vertex and CP-SAT", np.rint(outcome.x).astype(np.int64), _floor(model, vertex))
@@ -150,9 +156,9 @@ def relax(model: RoundingModel, equations: Ints, limits: Limits, clock: Clock, r
     """An optimal vertex of the linear relaxation."""
     every = np.arange(len(model.columns))
     question, unit, used = linear(model, equations, every, model.columns.cost, rows)
-    outcome = ask(
-        solve_lp, question, columns=len(every), rows=question.rows, time_limit_s=clock.left, threads=limits.threads,
-        seed=limits.seed,
+    outcome = _asked(
+        clock, solve_lp, question, columns=len(every), rows=question.rows, threads=limits.threads, seed=limits.seed,
+        stoppable=True,
     )  # fmt: skip
     if outcome.x is None:
         return Vertex(_none(outcome, question, "HiGHS LP"))
@@ -212,9 +218,9 @@ def _branch(
 ) -> Found:
     """Branch and bound on one block; its objective moves in whole units, so a gap below one is no gap."""
     question, unit, _ = linear(model, equations, part, costs, rows)
-    outcome = ask(
-        solve_mip, question, columns=len(part), time_limit_s=clock.left, threads=limits.threads, seed=limits.seed,
-        absolute_gap=1 - 1e-3,
+    outcome = _asked(
+        clock, solve_mip, question, columns=len(part), threads=limits.threads, seed=limits.seed, absolute_gap=1 - 1e-3,
+        stoppable=True,
     )  # fmt: skip
     if outcome.x is None:
         return Found(_none(outcome, question, "HiGHS MIP"), "HiGHS MIP")
