@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -275,7 +275,8 @@ class Reading:
             "rounded": ("kind", "base", "steps"), "perturbed": ("kind", "form", "amount"), "interval": ("lo", "hi"),
             "suppressed": ("withheld",), "adjusted": ("most",),
         }[rule]  # fmt: skip
-        entries(x, "rule", *names)
+        entries(x, "rule", *names, *(["small"] if rule == "rounded" and "small" in x else []))
+        self.small = text(x["small"], "up", "zero") if "small" in x else None
         self.rule, self.knowledge = rule, dict(x)
         if "kind" in names:
             text(x["kind"], "paper", "strict")
@@ -353,6 +354,8 @@ def box(r: Reading) -> tuple[list[Bound], list[Bound], bool]:
             else:
                 width = 0 if s == 1 and a % base == 0 else s * base
             low, high = v - width, v + width
+            if r.small and base:
+                low, high = spared(r, i, v, base, s, low, high)
         else:
             t = k["amount"][i]
             if t == 0:
@@ -370,6 +373,34 @@ def box(r: Reading) -> tuple[list[Bound], list[Bound], bool]:
         lo.append(low)
         hi.append(high)
     return lo, hi, r.rule == "rounded" and k["kind"] == "strict"
+
+
+def spared(r: Reading, i: int, v: int, base: int, s: int, low: int, high: int) -> tuple[int, int]:
+    """The section on small counts: what is left of low ≤ y ≤ high."""
+    least, most = r.lower[i], r.upper[i]
+    if least is None or least < 0:
+        return low, high
+    zero = least <= 0 and v < s * base
+    few = v > 0 if r.small == "up" else v == 0
+    many = (most is None or most >= base) and v + s * base > base
+    if not zero:
+        low = max(low, 1 if few else base)
+    if not few and not many:
+        high = min(high, 0)
+    return low, high
+
+
+def roundings(r: Reading, i: int) -> tuple[int, int, int]:
+    """Check 2: the least and the greatest value that cell i may take whatever its bounds, and the distance from one to the next."""
+    a, base, s = r.a[i], r.knowledge["base"][i], r.knowledge["steps"]
+    if base == 0:
+        return a, a, 1
+    step = r.step[i]
+    low, high = -(-(a - s * base + 1) // step) * step, (a + s * base - 1) // step * step
+    bound = r.lower[i]
+    if r.small and bound is not None and bound >= 0 and 0 < a < base:
+        return (0, 0, step) if r.small == "zero" else (max(low, step), high, step)
+    return low, high, step
 
 
 @dataclass(frozen=True)
@@ -403,11 +434,23 @@ def plain_claim(r: Reading) -> str | None:
         return "the true values leave an attacker's bounds"
     if (r.v is None) != (r.status == "infeasible") or (r.v is None) != (r.objective is None):
         return "values, objective and status contradict each other"
+    if r.method.get("small_counts") != r.small:
+        return "the method says something else of small counts"
     rounding = r.method["name"] == "controlled rounding"
     if rounding:
         steps, k = r.method.get("steps"), r.knowledge
-        if type(steps) is not int or steps < 1 or r.rule != "rounded" or k["steps"] != steps or k["base"] != r.step:
-            return "the rounding is not as its knowledge and allowed sets say"
+        if type(steps) is not int or steps < 1 or r.rule != "rounded" or k["steps"] != steps:
+            return "the rounding is not as its knowledge says"
+        only = k["kind"] == "strict" and type(r.method.get("only")) is str and r.method["only"] != ""
+        if any(step != base and not (only and step == 1 < base) for step, base in zip(r.step, k["base"], strict=True)):
+            return "the rounding is not as its allowed sets say"
+        for i, own in enumerate(r.sets):
+            low, high, step = roundings(r, i)
+            least, most = r.lower[i], r.upper[i]
+            low = low if least is None else max(low, -(-least // step) * step)
+            high = high if most is None else min(high, most // step * step)
+            if low <= high and not (low in own and high in own):
+                return "a cell was not free to be rounded"
     if r.protection == "none asked" and any(k.asked(r.levels) for k in r.attackers):
         return "a level is asked"
     if r.v is None:
@@ -417,8 +460,9 @@ def plain_claim(r: Reading) -> str | None:
     if not all(v in own for v, own in zip(r.v, r.sets, strict=True)):
         return "a published value is not allowed"
     if rounding:
-        for a, v, base in zip(r.a, r.v, r.step, strict=True):
-            if v != a if base == 0 else v % base or abs(v - a) >= r.method["steps"] * base:
+        for i, v in enumerate(r.v):
+            low, high, step = roundings(r, i)
+            if v % step or not low <= v <= high:
                 return "a published value is not a rounding"
     if r.objective != sum(w * abs(v - a) for w, v, a in zip(r.w, r.v, r.a, strict=True)):
         return "another objective"
@@ -779,7 +823,7 @@ def beaten(r: Reading, oracle: Oracle) -> str | None:
 
 WORDS = (
     "optimal", "feasible", "infeasible", "shown", "none asked", "ignored", "dual", "farkas", "modular", "strict", "paper", "rounded", "perturbed",
-    "interval", "suppressed", "adjusted", "distance", "base", "controlled rounding", "by hand", "external", "", "0", "1/2",
+    "interval", "suppressed", "adjusted", "distance", "base", "controlled rounding", "by hand", "external", "", "0", "1/2", "up", "zero", "free",
 )  # fmt: skip
 RICH = ("allowed", "attackers", "bound", "definitions", "equations", "knowledge", "levels", "witnesses")
 """Parts that are drawn three times as often as the others, unless they are empty."""
@@ -842,7 +886,9 @@ def _move(holder: Json, at: Any, rng: Random) -> str:
     elif what == "copy":
         holder[at] = json.loads(json.dumps(holder[other]))
     elif what == "add":
-        holder[rng.choice(("more", at + " ", "kind", "note"))] = rng.choice((0, None, "x", [], holder[at]))
+        holder[rng.choice(("more", at + " ", "kind", "note", "small", "only"))] = rng.choice(
+            (0, None, "x", [], holder[at])
+        )
     else:
         value = holder.pop(at)
         if what == "rename":
@@ -976,6 +1022,10 @@ def bank(seed: int = 0) -> Iterator[tuple[str, Json]]:
         yield from _by_hand(
             rule, (BANK["two_dimensional"], BANK["hierarchical"], BANK["three_dimensional"])[k % 3](), rng
         )
+    for k, (small, steps) in enumerate((("up", 1), ("zero", 1), ("up", 2), ("zero", 2), ("up", 1), ("zero", 1))):
+        yield from _spared(small, steps, "paper" if k > 3 else "strict", rng)
+    for small in ("free", "up", "zero"):
+        yield from _following(small, rng)
 
 
 def _with_levels(made: cw.Table, cells: int, most: int, rng: Random) -> cw.Table:
@@ -1080,12 +1130,20 @@ def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json
         down, up = a - a % 5 - 5 * (a % 5 > 0), a - a % 5 + 5 + 5 * (a % 5 > 0)
         allowed = AllowedSet(np.maximum(np.where(a % 5, down, a - 5), 0), np.where(a % 5, up, a + 5), five)
         knowledge = Knowledge.rounded(v, five, kind=kind, steps=2, a=a)
+    yield from _certified(rule, made, v, allowed, method, knowledge, rng)
+
+
+def _certified(
+    rule: str, made: cw.Table, v: Any, allowed: AllowedSet, method: dict[str, Any], knowledge: Knowledge, rng: Random
+) -> Iterator[tuple[str, Json]]:
+    """The certificate of a release, its levels as high as they are met."""
+    a = made.scaled
     for most in (4, 3, 2, 1, 1, 0):
         asked = _with_levels(made, 3, most, rng)
-        if "freely" in words:
+        if not knowledge.intervals:
             s = asked.sensitivity
             moved = np.where(s.lpl > 0, np.abs(v - a), 0)
-            asked = asked.with_sensitivity(Sensitivity(s.status, moved, moved, np.zeros(n, np.int64)))
+            asked = asked.with_sensitivity(Sensitivity(s.status, moved, moved, np.zeros(made.cells, np.int64)))
         instance = Instance.of(asked, attackers=_attackers(made, rng))
         evidence = show_levels(instance, v, knowledge)
         if evidence.protected:
@@ -1098,6 +1156,56 @@ def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json
         bound=prove_bound(instance, allowed, v=v).content, objective=objective, status="feasible", engine="by hand", salt="0a" * 32,
     )  # fmt: skip
     yield rule, json.loads(certificate.text)
+
+
+def _few(made: cw.Table, small: str, allowed: AllowedSet) -> AllowedSet:
+    """What an option for small counts leaves of the values allowed; nothing is known to be above or below but 0."""
+    few = (made.scaled > 0) & (made.scaled < 5)
+    lo = np.where(few & (small == "up"), np.maximum(allowed.lo, allowed.step), allowed.lo)
+    hi = np.where(few & (small == "zero"), 0, allowed.hi)
+    return AllowedSet(lo, hi, allowed.step)
+
+
+def _rounded_small(small: str) -> Iterator[tuple[cw.Table, Any]]:
+    """Counts with small ones among them that a rounding happens to treat as the option asks."""
+    for number in range(1000):
+        made = cw.Table.from_array(np.random.default_rng(number).poisson(5, (3, 3)))
+        rounded = cw.ControlledRounding(5, ignore_levels=True).protect(made, key=KEY)
+        few = (made.scaled > 0) & (made.scaled < 5)
+        right = small == "free" or (few.any() and not ((rounded.scaled[few] > 0) != (small == "up")).any())
+        if rounded.scaled is not None and right:
+            yield made, rounded.scaled
+
+
+def _spared(small: Any, steps: int, kind: Any, rng: Random) -> Iterator[tuple[str, Json]]:
+    """A rounding with an option for small counts."""
+    made, v = next(islice(_rounded_small(small), rng.randrange(3), None))
+    a, five, reach = made.scaled, np.full(made.cells, 5), 5 * steps - 1
+    lo, hi = -(-np.maximum(a - reach, 0) // 5) * 5, (a + reach) // 5 * 5
+    knowledge = Knowledge.rounded(v, five, kind=kind, steps=steps, a=a, small=small, lower=made.lower, upper=made.upper)
+    method = {"name": "controlled rounding", "steps": steps, "small_counts": small}
+    allowed = _few(made, small, AllowedSet(lo, hi, five))
+    yield from _certified(f"small {small}, {kind}, {steps} steps", made, v, allowed, method, knowledge, rng)
+
+
+def _following(small: Any, rng: Random) -> Iterator[tuple[str, Json]]:
+    """A rounding of the margins alone, one circle of inner cells moved by a unit if they may."""
+    for made, rounded in _rounded_small(small):
+        a, follows = made.scaled, np.ones((4, 4), bool)
+        follows[3], follows[:, 3] = False, False
+        follows = follows.ravel()
+        step = np.where(follows, 1, 5)
+        lo = np.where(follows, np.maximum(a - 4, 0), -(-np.maximum(a - 4, 0) // 5) * 5)
+        allowed = _few(made, small, AllowedSet(lo, np.where(follows, a + 4, (a + 4) // 5 * 5), step))
+        v = rounded.copy()
+        v[[0, 1, 4, 5]] += [1, -1, -1, 1]
+        if len(allowed.outside(v)):
+            continue
+        knowledge = Knowledge.rounded(v, np.full(16, 5), a=a, small=small, lower=made.lower, upper=made.upper)
+        method = {"name": "controlled rounding", "steps": 1, "only": "7 cells"}
+        method |= {} if small == "free" else {"small_counts": small}
+        yield from _certified(f"followers, small {small}", made, v, allowed, method, knowledge, rng)
+        return
 
 
 # ---- the run -------------------------------------------------------------------------------------------------------------------------------------

@@ -22,9 +22,12 @@ from cellward.audit.knowledge import Knowledge
 RULES = (
     "rounded strict", "rounded paper", "rounded in steps strict", "rounded in steps paper", "perturbed distance strict",
     "perturbed distance paper", "perturbed base strict", "perturbed base paper", "suppressed", "interval", "adjusted",
+    "rounded up strict", "rounded zero strict", "rounded up paper", "rounded zero paper", "rounded up in steps strict",
+    "rounded zero in steps strict", "rounded up in steps paper", "rounded zero in steps paper",
 )  # fmt: skip
 
 Bound = int | None
+FAR = cw.exact.NO_BOUND
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +48,11 @@ def random_release(seed: int) -> Released:
     table = _with_levels(_table(rng, seed), rng)
     rule = RULES[seed % len(RULES)]
     a = table.scaled.tolist()
-    knowledge, v, box, whole = _released(rule, a, rng)
+    bounds = [
+        (None if p == -FAR else p, None if q == FAR else q)
+        for p, q in zip(table.lower.tolist(), table.upper.tolist(), strict=True)
+    ]
+    knowledge, v, box, whole = _released(rule, a, bounds, rng)
     release = cw.Release(
         labels=table.labels,
         scaled=np.array(v, np.int64),
@@ -88,7 +95,9 @@ def _with_levels(table: cw.Table, rng: Random) -> cw.Table:
     return table.with_sensitivity(Sensitivity.of(table.cells, unsafe, *as_array))
 
 
-def _released(rule: str, a: list[int], rng: Random) -> tuple[Knowledge, list[int], list[tuple[Bound, Bound]], bool]:
+def _released(
+    rule: str, a: list[int], bounds: list[tuple[Bound, Bound]], rng: Random
+) -> tuple[Knowledge, list[int], list[tuple[Bound, Bound]], bool]:
     """What is published, and what it tells: the package's reading and ours."""
     words = rule.split()
     kind: Any = words[-1]
@@ -101,7 +110,24 @@ def _released(rule: str, a: list[int], rng: Random) -> tuple[Knowledge, list[int
     bases = np.array(base, np.int64)
     nominal = np.array(a, np.int64)
     whole = False
-    if words[0] == "rounded":
+    if words[0] == "rounded" and words[1] in ("up", "zero"):
+        steps, small = rng.randint(2, 3) if "steps" in words else 1, words[1]
+        choices = [_choices(x, r, steps, small, *ends) for x, r, ends in zip(a, base, bounds, strict=True)]
+        base = [r if own else 0 for r, own in zip(base, choices, strict=True)]
+        v = [rng.choice(own) if own else x for x, own in zip(a, choices, strict=True)]
+        low, high = (
+            np.array([sign * FAR if x is None else x for x in ends])
+            for sign, ends in zip((-1, 1), zip(*bounds, strict=True), strict=True)
+        )
+        knowledge = Knowledge.rounded(
+            np.array(v), np.array(base), kind=kind, steps=steps, a=nominal, small=small, lower=low, upper=high
+        )  # type: ignore[arg-type]
+        whole = kind == "strict"
+        box = [
+            _spared(x, y, r, steps, small, *ends, strict=whole)
+            for x, y, r, ends in zip(a, v, base, bounds, strict=True)
+        ]
+    elif words[0] == "rounded":
         steps = rng.randint(2, 3) if "steps" in words else 1
         v = [_rounded(x, r, steps, rng) for x, r in zip(a, base, strict=True)]
         knowledge = Knowledge.rounded(np.array(v), bases, kind=kind, steps=steps, a=nominal)
@@ -161,6 +187,28 @@ def _rounded(x: int, base: int, steps: int, rng: Random) -> int:
         m for m in range((x // base - steps - 1) * base, x + steps * base + 1, base) if abs(m - x) < steps * base
     ]
     return rng.choice(choices)
+
+
+def _choices(x: int, base: int, steps: int, small: str, low: Bound, high: Bound) -> list[int]:
+    """The multiples less than ``steps`` bases away and within bounds that x may become, small counts as the option says."""
+    near = [m for m in range(x - steps * base + 1, x + steps * base) if m % base == 0]
+    near = [m for m in near if (low is None or m >= low) and (high is None or m <= high)]
+    if low is not None and low >= 0 and 0 < x < base:
+        near = [m for m in near if (m == 0) == (small == "zero")]
+    return near
+
+
+def _spared(
+    x: int, v: int, base: int, steps: int, small: str, low: Bound, high: Bound, *, strict: bool
+) -> tuple[int, int]:
+    """From the least to the greatest y that v leaves possible, tried one by one; on paper ends count too, and multiples of one step stay."""
+    if base == 0 or (not strict and steps == 1 and x % base == 0):
+        return v, v
+    width = steps * base - strict
+    near = [y for y in range(v - width, v + width + 1) if (low is None or y >= low) and (high is None or y <= high)]
+    if low is not None and low >= 0:
+        near = [y for y in near if y >= base or v in _choices(y, base, steps, small, low, high)]
+    return near[0], near[-1]
 
 
 def _attackers(table: cw.Table, rng: Random) -> list[cw.Attacker]:

@@ -148,12 +148,17 @@ class Protection:
     def with_key(self, key: bytes) -> Protection:
         """The same result with another key; what was shown of it stays."""
         out = replace(self, key=key)
-        out.__dict__.update(
-            {name: self.__dict__[name] for name in ("evidence", "protected", "proof") if name in self.__dict__}
-        )
-        if self.__dict__.get("sums") is not None:
-            out.__dict__["sums"] = self.__dict__["sums"].with_key(key)
-        return out
+        if "proof" in self.__dict__:
+            out.__dict__["proof"] = self.__dict__["proof"]
+        return out.knowing(self)
+
+    def knowing(self, same: Protection) -> Protection:
+        """This result, with what was already shown of the same values against the same attackers."""
+        for name in {"evidence", "protected"} & same.__dict__.keys():
+            self.__dict__[name] = same.__dict__[name]
+        if same.__dict__.get("sums") is not None:
+            self.__dict__["sums"] = same.__dict__["sums"].with_key(self.key)
+        return self
 
     @cached_property
     def evidence(self) -> Evidence:

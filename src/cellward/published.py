@@ -119,10 +119,13 @@ def _knowledge(method: dict[str, Any], v: Ints, table: Table) -> Knowledge:
     bases = np.array(scaled if isinstance(base, list) else scaled * table.cells, np.int64)
     bases = np.where(table.sensitivity.fixed, 0, bases)
     off = np.flatnonzero(v % np.maximum(bases, 1))
-    if len(off):
+    if len(off) and not method.get("only"):  # cells that only followed the rounded ones are published as they came
         i = int(off[0])
         value, grid = (exact.short(int(x[i]), table.decimals) for x in (v, bases))
         raise InputError(
             f"the published value {value} of {table.labels.name(i)} is no multiple of {grid}; give the base that was used"
         )
-    return Knowledge.rounded(v, bases, kind=kind, steps=steps, a=table.scaled)
+    small = method.get("small_counts", "free")
+    return Knowledge.rounded(
+        v, bases, kind=kind, steps=steps, a=table.scaled, small=small, lower=table.lower, upper=table.upper
+    )

@@ -6,6 +6,7 @@ The oracle goes through sets element by element and keeps every number as it sta
 import copy
 import gzip
 import hashlib
+import itertools
 import json
 from fractions import Fraction
 
@@ -183,8 +184,24 @@ def _rounded(kind, steps, base):
     return {"rule": "rounded", "kind": kind, "base": base, "steps": steps}
 
 
+def _moved(leaf, difference):
+    return {"denominator": 1, "leaf": [leaf], "difference": [difference], "covers": [[0, leaf]]}
+
+
 def _perturbed(form, kind, amount):
     return {"rule": "perturbed", "kind": kind, "form": form, "amount": amount}
+
+
+def spared(small, nominal, published, allowed, up, down, *, steps=1, kind="strict", upper=None, only=None):
+    """The same of small counts, by controlled rounding to base 5: x + y = t, nothing below 0; ``allowed``: (lo, hi, step) of each cell."""
+    knowledge = _rounded(kind, steps, 5) | ({} if small is None else {"small": small})
+    method = {"name": "controlled rounding", "steps": steps} | ({} if small is None else {"small_counts": small})
+    return told(
+        knowledge, published, up, down,
+        method=method | ({} if only is None else {"only": only}), nominal=nominal, lower=0, upper=upper,
+        allowed={key: [one[k] for one in allowed] for k, key in enumerate(("lo", "hi", "step"))},
+        objective=sum(w * abs(v - a) for w, v, a in zip([1, 2, 3], published, nominal, strict=True)),
+    )  # fmt: skip
 
 
 def every():
@@ -208,6 +225,16 @@ def every():
         "suppressed": told({"rule": "suppressed", "withheld": [0, 2]}, [7, 9, 16], (14, 0), (-7, 0), lower=0, upper=[None, 9, 30]),
         "adjusted": told({"rule": "adjusted", "most": [3, 0, 4]}, [6, 9, 15], (2, 0), (-4, 0), status="feasible"),
         "adjusted freely": told({"rule": "adjusted", "most": None}, [4, 12, 16], (0, 0), (0, 0), levels=asked),
+        "small up": spared("up", [3, 9, 12], [5, 10, 15], [(5, 5, 5), (5, 10, 5), (10, 15, 5)], (6, 0), (-2, 1)),
+        "small up paper": spared("up", [3, 9, 12], [5, 10, 15], [(5, 5, 5), (5, 10, 5), (10, 15, 5)], (7, 0), (-2, 0), kind="paper"),
+        "small up in steps": spared("up", [0, 6, 6], [0, 5, 5], [(0, 5, 5), (0, 15, 5), (0, 15, 5)], (9, -1), (0, 0), steps=2),
+        "small up bounded": spared("up", [0, 6, 6], [0, 5, 5], [(0, 0, 5), (0, 15, 5), (0, 15, 5)], (0, 8), (0, -6), steps=2, upper=[4, None, None])
+                            | {"levels": {"cell": [1], "lpl": 6, "upl": 8, "spl": 14}, "witnesses": [_moved(1, 8), _moved(1, -6)]},
+        "small zero": spared("zero", [3, 6, 9], [0, 5, 5], [(0, 0, 5), (5, 10, 5), (5, 10, 5)], (1, -1), (-3, 0)),
+        "small zero paper": spared("zero", [3, 6, 9], [0, 5, 5], [(0, 0, 5), (5, 10, 5), (5, 10, 5)], (2, -1), (-3, 0), kind="paper"),
+        "small zero in steps": spared("zero", [3, 6, 9], [0, 5, 5], [(0, 0, 5), (0, 15, 5), (0, 15, 5)], (6, -6), (-3, 0), steps=2),
+        "followers": spared(None, [7, 9, 16], [6, 9, 15], [(3, 11, 1), (5, 13, 1), (15, 20, 5)], (3, 0), (-5, 0), only="1 cells"),
+        "small followers": spared("up", [3, 9, 12], [3, 7, 10], [(1, 7, 1), (5, 13, 1), (10, 15, 5)], (2, 0), (-3, 0), only="1 cells"),
         "nothing asked": told({"rule": "adjusted", "most": 5}, [6, 9, 15], (0, 0), (0, 0), protection="none asked"),
     }  # fmt: skip
 
@@ -269,7 +296,8 @@ def _others(x):
             "shown",
             "ignored",
         ]
-        return [x + " ", x[:-1], "", *words, "none asked", "adjusted", "controlled rounding", "5", 5, None]
+        more = ["up", "zero", "free", "5", 5, None]
+        return [x + " ", x[:-1], "", *words, "none asked", "adjusted", "controlled rounding", *more]
     if isinstance(x, list):
         some = sorted({*range(min(len(x), 3)), *range(max(len(x) - 2, 0), len(x))})
         shorter = [x[:i] + x[i + 1 :] for i in some]
@@ -278,8 +306,36 @@ def _others(x):
         return [*shorter, *swapped, *doubled, [], [0], [*x, 1], [*x, None], [*x, True], 0, 5, None, {}]
     if isinstance(x, dict):
         fewer = [{k: v for k, v in x.items() if k != key} for key in x]
-        return [*fewer, {**x, "more": 1}, {**x, "at": 1}, {}, [], 0, None]
+        more = [{"more": 1}, {"at": 1}, {"small": "up"}, {"small": None}, {"small_counts": "up"}, {"only": "all"}]
+        return [*fewer, *({**x, **one} for one in more), {}, [], 0, None]
     return [0, 1, -1, 7, True, "0", "infeasible", [], [0], {}, copy.deepcopy(NO_LEVELS)]
+
+
+# ---- what a rounding tells, by trying everything ---------------------------------------------------------------------------------------------
+
+
+def publications(y, base, steps, small, lower, upper, step):
+    """Every value that a true y may be published as; ``step``: the base, or 1 in a cell that only follows."""
+    near = [v for v in range(y - steps * base + 1, y + steps * base) if v % step == 0 and _between(lower, v, upper)]
+    if 0 < y < base and lower is not None and lower >= 0 and small != "free":
+        return [v for v in near if (v == 0) == (small == "zero")]
+    return near
+
+
+def hulls():
+    """(base, steps, small, lower, upper, v, a, the y that a reader of v cannot rule out), for small numbers of every kind."""
+    for base, steps, small in itertools.product((1, 2, 3, 5), (1, 2, 3), ("free", "up", "zero")):
+        for lower, upper in itertools.product(
+            (None, -2, 0, 1, base - 1, base, base + 1), (None, 1, base - 1, base, base + 2)
+        ):
+            truths = range(-2 if lower is None else lower, 4 * base if upper is None else upper + 1)
+            every = range(truths.start - 7 * base, truths.stop + 7 * base)
+            inside = [y for y in every if _between(lower, y, upper)]
+            for step in {1, base}:
+                became = {y: publications(y, base, steps, small, lower, upper, step) for y in inside}
+                for a in truths:
+                    for v in became[a]:
+                        yield base, steps, small, lower, upper, step, v, a, [y for y in inside if v in became[y]]
 
 
 # ---- the oracle ------------------------------------------------------------------------------------------------------------------------------
@@ -421,7 +477,8 @@ class _Oracle:
             self.lo = [None if t is None else x - t for x, t in zip(v, most, strict=True)]
             self.hi = [None if t is None else x + t for x, t in zip(v, most, strict=True)]
         elif k["rule"] == "rounded":
-            _keys(k, "rule kind base steps")
+            _keys(k, "rule kind base steps small" if "small" in k else "rule kind base steps")
+            assert "small" not in k or k["small"] in ("up", "zero")
             s = _whole(k["steps"], 1)
             self.whole = k["kind"] == "strict"
             assert k["kind"] in ("strict", "paper")
@@ -430,6 +487,8 @@ class _Oracle:
                 r = 0 if b == 0 or (k["kind"] == "paper" and s == 1 and y % b == 0) else r
                 self.lo.append(x - r)
                 self.hi.append(x + r)
+            if "small" in k and self.v is not None:
+                self.spare(k["small"], s, _column(k["base"], self.n, 0))
         else:
             assert k["rule"] == "perturbed"
             _keys(k, "rule kind form amount")
@@ -449,22 +508,38 @@ class _Oracle:
                 self.hi.append(high)
         assert all(_between(*x) for x in zip(self.lo, self.a, self.hi, strict=True))
 
+    def spare(self, small, s, base):
+        """Which of 0, the small and the large whole values can become v, tried one by one (of the large ones, those in reach)."""
+        for i, (v, b) in enumerate(zip(self.v, base, strict=True)):
+            if b == 0 or self.lower[i] is None or self.lower[i] < 0:
+                continue
+            near = [y for y in range(v - s * b + 1, v + s * b) if y == 0 or _between(b, y, self.upper[i])]
+            zero = 0 in near and self.lower[i] <= 0
+            few = v == 0 if small == "zero" else v != 0
+            if not zero:
+                self.lo[i] = max(self.lo[i], 1 if few else b)
+            if not few and not any(y >= b for y in near):
+                self.hi[i] = min(self.hi[i], 0)
+
     def method(self):
         m, k = self.c["method"], self.c["knowledge"]
         assert type(m["name"]) is str
+        assert m.get("small_counts") == k.get("small")
         if m["name"] != "controlled rounding":
             return
         s = _whole(m["steps"], 1)
         assert (k["rule"], k["steps"]) == ("rounded", s)
-        base = _column(k["base"], self.n)
-        assert base == self.step
-        for i, b in enumerate(base):
+        for i, b in enumerate(_column(k["base"], self.n)):
+            follows = self.step[i] == 1 < b and k["kind"] == "strict" and type(m.get("only")) is str and m["only"] != ""
+            assert self.step[i] == b or follows
             near = [
                 x
                 for x in range(self.a[i] - s * b, self.a[i] + s * b + 1)
-                if b > 0 and x % b == 0 and abs(x - self.a[i]) < s * b
+                if b > 0 and (follows or x % b == 0) and abs(x - self.a[i]) < s * b
             ]
             near = near if b > 0 else [self.a[i]]
+            if 0 < self.a[i] < b and self.lower[i] is not None and self.lower[i] >= 0 and "small" in k:
+                near = [0] if k["small"] == "zero" else [x for x in near if x > 0]
             assert self.v is None or self.v[i] in near
             assert all(x in self.sets[i] for x in near if _between(self.lower[i], x, self.upper[i]))
 

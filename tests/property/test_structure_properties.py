@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from cellward import Hierarchy, Table
 from cellward.table.array import margins
+from cellward.table.network import find_network
 from cellward.table.relations import Relations
 
 Row = tuple[int, list[int], list[int]]
@@ -513,6 +514,19 @@ def test_a_cube_is_no_network(seed):
     cube = System(r.cells, [r.equation(j) for j in range(r.equations)], [0] * r.cells)
     assert cube.relations.network is None
     assert disguised(cube, rng).relations.network is None
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (3, 70)])
+def test_a_single_wrong_sign_is_found_among_many_cells(shape):
+    """Signs are tried out on a few of many cells; the others must agree."""
+    r = margins(shape)
+    rng = random.Random(0)
+    system = System(r.cells, [r.equation(j) for j in range(r.equations)], [0] * r.cells)
+    assert check_network(disguised(system, rng), rng)
+    for entry in (0, len(r.coefs) // 2, len(r.coefs) - 1):
+        coefs = r.coefs.copy()
+        coefs[entry] *= -1
+        assert find_network(Relations(r.cells, r.indptr, r.indices, coefs, r.rhs)) is None
 
 
 def test_two_hierarchies_crossed_are_no_network():

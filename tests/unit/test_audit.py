@@ -2,11 +2,13 @@
 
 from fractions import Fraction
 
+import certificates
 import numpy as np
 import pytest
 
 import cellward as cw
 from cellward.audit.propagation import propagate
+from cellward.exact import NO_BOUND
 from cellward.risk.sensitivity import Sensitivity
 from cellward.table.relations import Relations
 
@@ -271,3 +273,68 @@ def test_a_time_limit_reaches_the_integer_programs(monkeypatch):
     cw.audit(released(table, knowledge), table=table, attackers=[cw.Attacker.external(whole=True)], time_limit_s=50)
     assert given
     assert all(0 < limit <= 50 for limit in given)
+
+
+def test_small_counts_tell_the_hull_of_what_could_have_become_the_published_value():
+    seen = set()
+    for base, steps, small, lower, upper, step, v, a, possible in certificates.hulls():
+        seen.add((small, len(possible) == possible[-1] - possible[0] + 1))
+        low, high = -NO_BOUND if lower is None else lower, NO_BOUND if upper is None else upper
+        options = {
+            "steps": steps,
+            "a": np.array([a]),
+            "small": small,
+            "lower": np.array([low]),
+            "upper": np.array([high]),
+        }
+        told = cw.Knowledge.rounded(np.array([v]), np.array([base]), **options)
+        assert (max(told.lo[0], low), min(told.hi[0], high)) == (possible[0], possible[-1]), (base, options, v)
+        if step == base:  # on paper ends count too, but for what the option rules out of 0 to base − 1
+            told = cw.Knowledge.rounded(np.array([v]), np.array([base]), kind="paper", **options)
+            width = 0 if steps == 1 and a % base == 0 else steps * base
+            near = [y for y in range(v - width, v + width + 1) if low <= y <= high]
+            if small != "free" and low >= 0:
+                near = [y for y in near if y >= base or y in possible]
+            assert (max(told.lo[0], low), min(told.hi[0], high)) == (near[0], near[-1]), (base, options, v)
+    assert seen == {(small, True) for small in ("free", "up", "zero")} | {("up", False), ("zero", False)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps", "small", "v", "ends"),
+    [
+        ("strict", 1, "up", 0, (0, 0)), ("strict", 1, "up", 5, (1, 9)), ("strict", 1, "up", 10, (6, 14)),
+        ("strict", 2, "up", 0, (0, 9)), ("strict", 2, "up", 5, (0, 14)), ("strict", 2, "up", 10, (1, 19)),
+        ("strict", 1, "zero", 0, (0, 4)), ("strict", 1, "zero", 5, (5, 9)), ("strict", 1, "zero", 10, (6, 14)),
+        ("strict", 2, "zero", 0, (0, 9)), ("strict", 2, "zero", 5, (0, 14)), ("strict", 2, "zero", 10, (5, 19)),
+        ("paper", 1, "up", 5, (1, 10)), ("paper", 1, "zero", 0, (0, 5)), ("paper", 1, "zero", 5, (5, 10)),
+        ("paper", 2, "up", 0, (0, 10)), ("paper", 2, "up", 10, (1, 20)), ("paper", 2, "zero", 10, (5, 20)),
+    ],
+)  # fmt: skip
+def test_what_small_counts_tell_by_hand(kind, steps, small, v, ends):
+    column = np.array([v, v])
+    options = {"kind": kind, "steps": steps, "a": np.array([7, 7]), "small": small, "lower": np.array([0, -1])}
+    told = cw.Knowledge.rounded(column, np.array([5, 5]), **options)
+    assert (max(told.lo[0], 0), told.hi[0]) == ends
+    assert told.stated["small"] == small
+    free = cw.Knowledge.rounded(column, np.array([5, 5]), kind=kind, steps=steps, a=np.array([7, 7]))
+    assert (told.lo[1], told.hi[1]) == (free.lo[1], free.hi[1])
+    assert "small" not in free.stated
+
+
+def test_knowledge_of_small_counts_needs_bounds():
+    v = np.array([5])
+    with pytest.raises(cw.InputError, match="needs the public lower bounds"):
+        cw.Knowledge.rounded(v, v, small="up")
+    with pytest.raises(cw.InputError, match="'down' is not known; use 'free', 'up' or 'zero'"):
+        cw.Knowledge.rounded(v, v, small="down", lower=v)
+
+
+def test_an_audit_sees_what_small_counts_tell():
+    """Of a published 0 nothing is left open under "up"; under "zero" a published 5 is at least 5."""
+    table = cw.Table.from_array([[0, 3], [6, 12]])
+    lower, base = table.lower, np.full(9, 5)
+    up, zero = [0, 5, 5, 5, 10, 15, 5, 15, 20], [0, 0, 0, 5, 15, 20, 5, 15, 20]
+    for small, v, ends in (("up", up, {0: (0, 0), 1: (1, 9)}), ("zero", zero, {0: (0, 4), 1: (0, 4), 3: (5, 9)})):
+        told = cw.Knowledge.rounded(np.array(v), base, small=small, lower=lower, a=table.scaled)
+        found = cw.audit(released(table, told, v), table=table)
+        assert {cell: interval(found, cell) for cell in ends} == ends

@@ -260,3 +260,38 @@ def test_steps_of_values_and_values_of_steps():
     x = model.steps_of(v)
     assert np.array_equal(model.values(x), v)
     assert model.start + int(model.columns.cost @ x) == model.objective(v)
+
+
+# ---- small counts ------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("small", "published"), [("up", {5}), ("zero", {0})])
+def test_small_counts(small, published):
+    values = np.random.default_rng(3).integers(6, 60, (8, 8))
+    values[[0, 3, 6], [1, 4, 7]] = 1, 2, 4
+    table = cw.Table.from_array(values)
+    p = cw.ControlledRounding(5, small_counts=small).protect(table)
+    few = (table.scaled > 0) & (table.scaled < 5)
+    assert p.status == "optimal" and set(p.scaled[few].tolist()) == published
+    assert p.method["small_counts"] == small and p.knowledge.stated["small"] == small
+    assert p.certificate().check()
+    assert p.objective >= cw.ControlledRounding(5).protect(table).objective
+
+
+def test_what_small_counts_tell_is_audited():
+    # Under "up" a published 0 is a 0, so the public works out both parts of a total of 2 published as 5 + 0 = 5 no further than 1 to 9 …
+    table = cw.Table.from_equations([2, 0, 2], [[1, 1, -1]], sensitive=[0], upl=[1], lpl=[1])
+    free = cw.ControlledRounding(5).protect(table)
+    assert free.protected
+    up = cw.ControlledRounding(5, small_counts="up").protect(table)
+    assert up.scaled.tolist() == [5, 0, 5] and up.protected
+    # … and a level of 2 below would take it to 0, which is then published as 0.
+    deeper = cw.Table.from_equations([2, 0, 2], [[1, 1, -1]], sensitive=[0], upl=[1], lpl=[2])
+    assert cw.ControlledRounding(5).protect(deeper).protected
+    assert cw.ControlledRounding(5, small_counts="up").protect(deeper).status == "infeasible"
+
+
+def test_followers_are_certified():
+    table = counts(4, 5, seed=2, mean=30)
+    p = cw.ControlledRounding(10, only="totals").protect(table)
+    assert p.certificate().check() and p.release() is not None

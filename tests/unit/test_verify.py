@@ -1,6 +1,7 @@
 """The verifier: it holds for what is true, and says in a sentence what fails."""
 
 import gzip
+import itertools
 import json
 import os
 import random
@@ -300,7 +301,9 @@ def test_a_rounding_moves_by_less_than_its_steps():
         moved = [v + move * (i in (0, 3, 12, 15)) for i, v in enumerate(STRICT["published"])]
         content = wide | {"published": moved, "objective": 16 + 4 * abs(move)}
         assert accepted(content) is holds
-        assert holds or "cell 0 is not rounded to a multiple of 5 less than 2 times that away" in refusal(content)
+        assert holds or "cell 0 is not rounded as stated, to a multiple of 5 less than 2 times 5 away" in refusal(
+            content
+        )
 
 
 def test_a_rounding_is_to_multiples_even_where_bounds_leave_none():
@@ -375,6 +378,100 @@ def test_a_cell_may_not_be_defined_by_an_equation_that_names_it_twice():
     assert "definition 0 is none" in refusal(content | {"definitions": {"equation": [0], "cell": [0]}})
     assert "witness 0 is no table" in refusal(content | {"definitions": {"equation": [], "cell": []}})
     assert checker.check(content | {"definitions": {"equation": [0], "cell": [1]}})
+
+
+# ---- small counts, and cells that only follow --------------------------------------------------------------------------------------------------
+
+UP, ZERO, FOLLOWERS, BOTH = (EVERY[name] for name in ("small up", "small zero", "followers", "small followers"))
+
+
+def lone(base, steps, small, lower, upper, step, v, a, *, least, most):
+    """One cell that stands in no equation, rounded to one of the values from ``least`` to ``most``."""
+    told = {"small": small} if small != "free" else {}
+    method = {"name": "controlled rounding", "steps": steps, **({"small_counts": small} if told else {})}
+    return EVERY["nothing asked"] | {
+        "equations": {"length": [], "rhs": 0, "cell": [], "coef": 0}, "nominal": [a], "published": [v], "weight": 1, "objective": abs(v - a),
+        "lower": lower, "upper": upper, "allowed": {"lo": least, "hi": most, "step": step}, "levels": certificates.NO_LEVELS,
+        "method": method | ({"only": "0 cells"} if step != base else {}), "definitions": {"equation": [], "cell": []},
+        "knowledge": {"rule": "rounded", "kind": "strict", "base": base, "steps": steps, **told},
+    }  # fmt: skip
+
+
+def test_the_verifier_derives_the_hull_of_what_could_have_become_the_published_value():
+    for case in itertools.islice(certificates.hulls(), None, None, 17):
+        *options, v, a, possible = case
+        free = certificates.publications(a, *options)
+        found = checker._Check(lone(*options, v, a, least=free[0], most=free[-1]))
+        assert (found.lo, found.hi) == ([possible[0]], [possible[-1]]), case
+        for least, most in ((free[0] + options[5], free[-1]), (free[0], free[-1] - options[5])):
+            if least <= v <= most:  # an end that small counts leave was not allowed
+                assert "cell 0 was not free to be rounded" in refusal(lone(*options, v, a, least=least, most=most))
+
+
+def test_a_value_that_small_counts_rule_out_is_refused():
+    for base, steps, small, lower, step in itertools.product((2, 5), (1, 2), ("up", "zero"), (0, 1), (1, 0)):
+        for a in range(1, base):
+            free = certificates.publications(a, base, steps, "free", lower, None, step or base)
+            kept = certificates.publications(a, base, steps, small, lower, None, step or base)
+            for v in free:
+                content = lone(
+                    base, steps, small, lower, None, step or base, v, a, least=min(free), most=max([*free, *kept])
+                )
+                assert accepted(content) is (v in kept), (base, steps, small, lower, step, a, v)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (at(UP, "knowledge", "small", to="down"), "knowledge has no known rule, form or kind, or none of small counts"),
+        (at(UP, "knowledge", "small", to="free"), "knowledge has no known rule, form or kind, or none of small counts"),
+        (at(UP, "knowledge", "small", to="zero"), "method and knowledge differ on small counts"),
+        (at(UP, "knowledge", "small", to=None), "method and knowledge differ on small counts"),
+        (at(UP, "knowledge", to=lambda x: {k: v for k, v in x.items() if k != "small"}), "method and knowledge differ on small counts"),
+        (at(UP, "method", to=lambda x: {k: v for k, v in x.items() if k != "small_counts"}), "method and knowledge differ on small counts"),
+        (at(UP, "method", "small_counts", to="free"), "method and knowledge differ on small counts"),
+        (at(STRICT, "method", to=lambda x: x | {"small_counts": "up"}), "method and knowledge differ on small counts"),
+        (at(STRICT, "knowledge", to=lambda x: x | {"small": None}), "small of spared is not of the kind str"),
+        (at(at(UP, "method", "small_counts", to=5), "knowledge", "small", to=5), "small of spared is not of the kind str"),
+        (at(ADJUSTED, "knowledge", to=lambda x: x | {"small": "up"}), "knowledge has no known rule, form or kind"),
+        (at(at(UP, "method", "small_counts", to="zero"), "knowledge", "small", to="zero"), "lies outside what the public knows of cell [0]"),
+        (at(at(ZERO, "method", "small_counts", to="up"), "knowledge", "small", to="up"), "true value lies outside what the public knows of cell [0]"),
+        (at(UP, "allowed", to={"lo": [0, 5, 10], "hi": [5, 10, 15], "step": 5}) | {"published": [0, 10, 10], "objective": 11},
+         "the true value lies outside what the public knows of cell [0]"),
+        (at(EVERY["small up paper"], "allowed", to={"lo": [0, 5, 10], "hi": [5, 10, 15], "step": 5}) | {"published": [0, 10, 10], "objective": 11},
+         "the true value lies outside what the public knows of cell [0]"),
+        (at(ZERO, "allowed", to={"lo": [0, 0, 5], "hi": [5, 10, 10], "step": 5}) | {"published": [5, 5, 10], "objective": 7},
+         "the true value lies outside what the public knows of cell [0]"),
+        (at(UP, "witnesses", 1, to=lambda x: x | {"difference": [-3, 2]}), "attacker 0 can rule out witness 1"),
+        (at(ZERO, "witnesses", 0, to=lambda x: x | {"difference": [1, -2]}), "attacker 0 can rule out witness 0"),
+        (at(EVERY["small up bounded"], "upper", 0, to=5), "cell 0 was not free to be rounded"),
+        (at(EVERY["small up bounded"], "witnesses", 0, to=lambda x: x | {"leaf": [0, 1], "difference": [1, 8]}), "attacker 0 can rule out witness 0"),
+        (at(FOLLOWERS, "method", to=lambda x: {k: v for k, v in x.items() if k != "only"}), "are not those of one rounding"),
+        (at(FOLLOWERS, "method", "only", to=""), "are not those of one rounding"),
+        (at(FOLLOWERS, "method", "only", to=True), "are not those of one rounding"),
+        (at(FOLLOWERS, "knowledge", "kind", to="paper"), "are not those of one rounding"),
+        (at(FOLLOWERS, "allowed", to={"lo": [3, 5, 15], "hi": [11, 13, 21], "step": [1, 1, 2]}), "are not those of one rounding"),
+        (at(FOLLOWERS, "allowed", "hi", 0, to=10), "cell 0 was not free to be rounded"),
+        (at(FOLLOWERS, "allowed", "lo", 1, to=6), "cell 1 was not free to be rounded"),
+        (at(FOLLOWERS, "allowed", "lo", 0, to=2) | {"published": [2, 13, 15], "objective": 16}, "lies outside what the public knows of cell [0]"),
+        (at(BOTH, "allowed", "lo", 0, to=2), "cell 0 was not free to be rounded"),
+        (at(BOTH, "allowed", "lo", 0, to=0) | {"published": [0, 10, 10], "objective": 11}, "lies outside what the public knows of cell [0]"),
+    ],
+)  # fmt: skip
+def test_a_false_certificate_of_small_counts_or_followers_is_refused(content, words):
+    assert words in refusal(content)
+    assert not certificates.holds(content)
+
+
+def test_small_counts_that_no_bound_leaves_room_for_may_be_infeasible():
+    """Where the public knows 1 ≤ a, 0 cannot be published; where it knows a ≤ 4, nothing but 0: nothing is left, and the box is that of v = a."""
+    for small, bounds in (("zero", {"lower": [1, 0, 0]}), ("up", {"upper": [4, None, None]})):
+        content = at(at(ZERO, "method", "small_counts", to=small), "knowledge", "small", to=small) | bounds | {
+            "published": None, "objective": None, "status": "infeasible", "protection": "ignored", "witnesses": [],
+            "allowed": {"lo": [5, 5, 5], "hi": [0, 10, 10], "step": 5}, "bound": {**NO_BOUND, "value": "infeasible", "tree": [LEAF]},
+        }  # fmt: skip
+        assert checker.check(content).proven
+        assert certificates.holds(content)
 
 
 # ---- the bound ---------------------------------------------------------------------------------------------------------------------------------
@@ -949,7 +1046,9 @@ def test_the_limits_are_those_said():
 def test_the_entries_are_those_of_the_page():
     page = (Path(__file__).resolve().parents[2] / "docs" / "certificate.md").read_text()
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
-    assert {key.strip(" `") for row in rows for key in row.split(",")} == set(STRICT) == checker.KEYS
+    assert (
+        {key.strip(" `") for row in rows for key in row.split(",")} == set(STRICT) == set(checker.KINDS["certificate"])
+    )
 
 
 # ---- every change of one place -------------------------------------------------------------------------------------------------------------------

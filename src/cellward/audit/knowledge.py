@@ -18,6 +18,9 @@ from cellward.exact import NO_BOUND, freeze
 Ints = NDArray[np.int64]
 Kind = Literal["strict", "paper"]
 KINDS = ("strict", "paper")
+Small = Literal["free", "up", "zero"]
+SMALL = ("free", "up", "zero")
+"""What becomes of 0 < a < base where the public knows that a ≥ 0: any multiple, any but 0, or 0 always."""
 FARTHEST = 2**62
 """Widths are cut off here, so that v ± width stays inside int64; table values are below 2^53."""
 
@@ -54,13 +57,25 @@ class Knowledge:
     # ---- one maker a rule ------------------------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def rounded(v: Ints, base: Ints, *, kind: Kind = "strict", steps: int = 1, a: Ints | None = None) -> Knowledge:
+    def rounded(
+        v: Ints,
+        base: Ints,
+        *,
+        kind: Kind = "strict",
+        steps: int = 1,
+        a: Ints | None = None,
+        small: Small = "free",
+        lower: Ints | None = None,
+        upper: Ints | None = None,
+    ) -> Knowledge:
         """A rounding to multiples of ``base`` (0: published as it is) at most ``steps`` away.
 
         ``strict``: |y − v| ≤ steps·base − g and y on the grid. ``paper``: |y − v| ≤ steps·base and, when steps = 1, y = v where a was a multiple.
+        ``small`` is the method's public option, which needs the public bounds ``lower`` (and ``upper``, if there are any); see :func:`_spared`.
         """
         _check_kind(kind)
-        width = _times(base, steps)
+        reach = _times(base, steps)
+        width = reach
         if kind == "strict":
             width = np.maximum(width - 1, 0)
         elif steps == 1:
@@ -69,8 +84,17 @@ class Knowledge:
                     "knowledge 'paper' of a rounding needs the true values: which were multiples is public"
                 )
             width = np.where(a % np.maximum(base, 1) == 0, 0, width)
-        stated = {"rule": "rounded", "kind": kind, "base": compact(base), "steps": steps}
-        return Knowledge(v - width, v + width, kind == "strict", stated)
+        stated: dict[str, Any] = {"rule": "rounded", "kind": kind, "base": compact(base), "steps": steps}
+        lo, hi = v - width, v + width
+        if small != "free":
+            if small not in SMALL:
+                raise InputError(f"small_counts={small!r} is not known; use 'free', 'up' or 'zero'")
+            if lower is None:
+                raise InputError(f"knowledge of a rounding with small_counts={small!r} needs the public lower bounds")
+            least, most = _spared(v, base, reach, small, lower, upper)
+            lo, hi = np.maximum(lo, least), np.minimum(hi, most)
+            stated["small"] = small
+        return Knowledge(lo, hi, kind == "strict", stated)
 
     @staticmethod
     def perturbed(
@@ -140,6 +164,22 @@ def bound_column(bounds: Ints) -> int | list[int | None] | None:
     if not none.any() and (bounds == bounds[0]).all():
         return int(bounds[0])
     return [None if missing else bound for missing, bound in zip(none.tolist(), bounds.tolist(), strict=True)]
+
+
+def _spared(v: Ints, base: Ints, reach: Ints, small: Small, lower: Ints, upper: Ints | None) -> tuple[Ints, Ints]:
+    """What the option tells of y beyond its distance from v, as bounds; ``reach``: steps·base, which the distance stays below.
+
+    Where lower ≥ 0, y is 0, small (0 < y < base) or large. 0 can become v where lower ≤ 0 and v < reach; small values cannot where v = 0 under "up"
+    or v > 0 under "zero"; large ones cannot where upper < base, or where v = 0 and reach = base. So y begins behind 0, or behind the small values
+    too, where 0 cannot become v, and ends at 0 where neither small nor large values can. docs/certificate.md, check 3, has the sets.
+    """
+    counts = (base > 0) & (lower >= 0)
+    never_small = (v == 0) == (small == "up")
+    never_large = (v + reach <= base) | (False if upper is None else upper < base)
+    behind_zero = counts & ((v >= reach) | (lower > 0))
+    least = np.where(behind_zero, np.where(never_small, base, 1), -NO_BOUND)
+    most = np.where(counts & never_small & never_large, 0, NO_BOUND)
+    return least, most
 
 
 def _times(width: Ints, factor: int) -> Ints:

@@ -1,13 +1,10 @@
-"""Verify: an exact check of a certificate, in the standard library alone; copy this file out and run it by itself.
+"""Verify, an exact check of a certificate in the standard library alone: python verify.py certificate.json.gz [release.csv] [release.json]
 
-    python verify.py certificate.json.gz [release.csv] [release.json]
-
-docs/certificate.md says what a certificate holds and numbers the checks. Evidence: witnesses, tables that an attacker cannot rule out, show that it
-comes no closer to a cell than its protection levels allow; a search tree shows that no allowed table costs less. Nothing is trusted, all is computed
-again in whole numbers. Not checked: that table, labels, bounds and attackers are the ones you mean, and what the verdict calls a claim.
+Copy this file out and run it by itself. docs/certificate.md says what a certificate holds and numbers the checks. Evidence: witnesses, tables that an
+attacker cannot rule out, show that it comes no closer to a cell than its protection levels allow; a search tree shows that no allowed table costs
+less. Nothing is trusted, all is computed again in whole numbers. Not checked: that table, labels, bounds and attackers are the ones you mean, and
+what the verdict calls a claim.
 """
-
-from __future__ import annotations
 
 import csv
 import hashlib
@@ -21,25 +18,22 @@ from fractions import Fraction
 from itertools import islice, pairwise, zip_longest
 from typing import Any, NamedTuple
 
-FORMAT = "cellward certificate"
-VERSION = 2
-MOST_BYTES = 1 << 29
-MOST_ENTRIES = 1 << 25
-MOST_DIGITS = 40
+FORMAT, VERSION = "cellward certificate", 2
+MOST_BYTES, MOST_ENTRIES, MOST_DIGITS = 1 << 29, 1 << 25, 40
 MOST_STEPS, STEPS_EACH = 1 << 25, 100  # what a check may take, and for each number listed: no small file takes long
 ANY = float("inf")  # stands for a bound that is not there; only ever compared
 SHAPES = """certificate format:any version:any salt:str method:dict decimals:int weight_decimals:int equations:any nominal:numbers
   lower:floor/nominal upper:ceiling/nominal published:numbers?/nominal allowed:any weight:amounts/nominal objective:int? knowledge:dict
   protection:str levels:any attackers:list definitions:any witnesses:list bound:any status:str engine:str; cover cells:numbers;
-equations length:numbers cell:numbers coef:column/cell rhs:column/length; allowed lo:column/n hi:column/n step:amounts/n;
-rounded rule:str kind:str steps:positive base:amounts/n; perturbed rule:str form:str kind:str amount:amounts/n; adjusted rule:str most:amounts?/n;
-interval rule:str lo:floor/n hi:ceiling/n; suppressed rule:str withheld:indices/n; definitions equation:numbers cell:numbers/equation;
-levels cell:indices/n lpl:amounts/cell upl:amounts/cell spl:amounts/cell; bound value:any unit:any tree:list; node cell:int at:int;
-attacker name:str whole:bool cell:indices/n lower:floor/cell upper:ceiling/cell levels:any; unit size:positive equation:indices/m
+equations length:numbers cell:numbers coef:column/cell rhs:column/length; allowed lo:column/n hi:column/n step:amounts/n; node cell:int at:int;
+rounded rule:str kind:str steps:positive base:amounts/n; spared rule:str kind:str small:str steps:positive base:amounts/n; bound value:any unit:any
+  tree:list; perturbed rule:str form:str kind:str amount:amounts/n; adjusted rule:str most:amounts?/n; interval rule:str lo:floor/n hi:ceiling/n;
+suppressed rule:str withheld:indices/n; definitions equation:numbers cell:numbers/equation; levels cell:indices/n lpl:amounts/cell upl:amounts/cell
+  spl:amounts/cell; attacker name:str whole:bool cell:indices/n lower:floor/cell upper:ceiling/cell levels:any; unit size:positive equation:indices/m
   multiplier:numbers/equation; leaf kind:str denominator:positive equation:indices/m multiplier:numbers/equation;
 witness denominator:positive leaf:indices/n difference:numbers/leaf covers:list"""  # entry:kind/what a list is as long as, or stays below
 KINDS = {name: dict(x.split(":") for x in entries) for name, *entries in map(str.split, SHAPES.split(";"))}
-KEYS = set(KINDS["certificate"])
+RULES = "rounded (paper|strict)( up| zero)?|perturbed (distance|base) (paper|strict)|interval|suppressed|adjusted"
 _text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode  # canonical JSON
 
 
@@ -110,8 +104,7 @@ def check(content: Any, digest: str | None = None) -> Verdict:
 
 def _read(path: Any) -> bytes:  # of a file of bearable size; a pipe would keep us waiting
     try:
-        right = os.stat(path).st_size <= MOST_BYTES and os.path.isfile(path)  # noqa: PTH113, PTH116 (any path open takes)
-        _need(right, f"not a file of at most {MOST_BYTES} bytes")
+        _need(os.stat(path).st_size <= MOST_BYTES and os.path.isfile(path), f"not a file of at most {MOST_BYTES} bytes")  # noqa: PTH113, PTH116
         with open(path, "rb") as file:  # noqa: PTH123
             return file.read(MOST_BYTES + 1)
     except (OSError, ValueError, TypeError) as error:
@@ -187,39 +180,48 @@ class _Check:
         _need(self.left >= 0, "takes more steps to check than a certificate of its size may")
 
     def check_knowledge(self) -> None:  # 3: what the release and the public bounds tell, lo ≤ y ≤ hi, is true of a
-        given, v = self.c["knowledge"], self.v or self.a
-        self.told = told = " ".join(x for x in map(given.get, ("rule", "form", "kind")) if isinstance(x, str))
-        known = re.fullmatch("(rounded|perturbed (distance|base)) (paper|strict)|interval|suppressed|adjusted", told)
-        _need(known, "knowledge has no known rule, form or kind")
-        _, *more, t = _parts(given, told.split()[0], n=self.n)
-        self.base, self.steps, self.free = t, more[1] if told.startswith("rounded") else 1, t is None
+        given, v, lower, upper = self.c["knowledge"], self.v or self.a, self.c["lower"], self.c["upper"]
+        self.told = told = " ".join(x for x in map(given.get, ("rule", "form", "kind", "small")) if isinstance(x, str))
+        self.small = small = given.get("small")
+        _need(re.fullmatch(RULES, told), "knowledge has no known rule, form or kind, or none of small counts")
+        _need(small == self.c["method"].get("small_counts"), "method and knowledge differ on small counts")
+        _, *more, t = _parts(given, "spared" if "small" in given else told.split()[0], n=self.n)
+        self.base, self.steps, self.free = t, more[-1] if told.startswith("rounded") else 1, t is None
         if told == "suppressed" or self.free:
             t = [ANY if self.free or i in hidden else 0 for hidden in [set(t or [])] for i in range(self.n)]
-        s, less = 2 if told == "perturbed distance paper" else self.steps, told == "rounded strict"
-        exact = told == "perturbed base paper" or (told == "rounded paper" and s == 1)  # a multiple stays as it is
+        s, less = 2 if told == "perturbed distance paper" else self.steps, told.startswith("rounded strict")
+        exact = told == "perturbed base paper" or (told.startswith("rounded paper") and s == 1)  # a multiple stays
         r = [0 if exact and x % (y or 1) == 0 else max(s * y - less, 0) for x, y in zip(self.a, t, strict=True)]
         lo, hi = ([x + sign * y for x, y in zip(v, r, strict=True)] for sign in (-1, 1))
         if told == "perturbed base strict":  # between the multiples around v, or around its neighbours where v is one
             lo = [x - (x % (y or 1) or y) for x, y in zip(v, t, strict=True)]
             hi = [x - x % (y or 1) + y for x, y in zip(v, t, strict=True)]
         lo, hi = (more[0], t) if told == "interval" else (lo, hi)
-        self.lo, self.hi = list(map(max, lo, self.c["lower"])), list(map(min, hi, self.c["upper"]))
+        for i, b in enumerate(t if small and self.v else []):
+            if b and lower[i] >= 0:  # y is 0, small (0 < y < b) or large: where 0 cannot become v, y begins behind it
+                no_small, no_zero = (v[i] == 0) == (small == "up"), lower[i] > 0 or v[i] >= s * b
+                lo[i] = max(lo[i], b if no_small else 1) if no_zero else lo[i]
+                hi[i] = min(hi[i], 0) if no_small and (upper[i] < b or v[i] + s * b <= b) else hi[i]
+        self.lo, self.hi = list(map(max, lo, lower)), list(map(min, hi, upper))
         wrong = [i for i, x in enumerate(self.a) if not self.lo[i] <= x <= self.hi[i]]
         _need(not wrong, f"the true value lies outside what the public knows of cell {wrong[:1]}")
 
-    def check_method(self) -> None:  # 2: a rounding is by less than s bases, to any multiple there
+    def check_method(self) -> None:  # 2: a rounding is by less than s bases, to any value there but for small counts
         method, s, c = self.c["method"], self.steps, self.c
         _need(isinstance(method.get("name"), str), "the method has no name")
         if method["name"] != "controlled rounding":
             return
-        right = self.told.startswith("rounded") and _text(method.get("steps")) == str(s) and self.base == self.step
+        follow = self.told.startswith("rounded strict") and isinstance(method.get("only"), str) and method["only"]
+        right = self.told.startswith("rounded") and _text(method.get("steps")) == str(s)
+        right = right and all(x == b or (follow and x == 1 < b) for x, b in zip(self.step, self.base, strict=True))
         _need(right, "knowledge, steps of the method and steps of the allowed sets are not those of one rounding")
         for i, (b, a, allowed) in enumerate(zip(self.base, self.a, self.sets, strict=True)):
-            r, step = max(s * b - 1, 0), b or 1
-            least, most = -(-max(a - r, c["lower"][i]) // step) * step, min(a + r, c["upper"][i]) // step * step
+            r, step, small = max(s * b - 1, 0), self.step[i] or 1, 0 < a < b and c["lower"][i] >= 0 and self.small
+            low, high = (0, 0) if small == "zero" else (max(a - r, step) if small else a - r, a + r)
+            least, most = -(-max(low, c["lower"][i]) // step) * step, min(high, c["upper"][i]) // step * step
             _need(least > most or (least in allowed and most in allowed), f"cell {i} was not free to be rounded")
-            right = self.v is None or (self.v[i] % step == 0 and abs(self.v[i] - a) <= r)
-            _need(right, f"cell {i} is not rounded to a multiple of {b} less than {s} times that away")
+            right = self.v is None or (self.v[i] % step == 0 and low <= self.v[i] <= high)
+            _need(right, f"cell {i} is not rounded as stated, to a multiple of {step} less than {s} times {b} away")
 
     def check_attackers(self) -> None:  # 4: what each knows is true; levels must be shown where that is no single value
         table, self.asked, self.attackers = self.levels(self.c["levels"]), False, []
@@ -230,7 +232,7 @@ class _Check:
             asked = table if levels is None else self.levels(levels)
             self.pay(10 * len(asked))
             must = {i: level for i, level in asked.items() if i not in own or own[i][0] < own[i][1]}
-            self.attackers.append((whole or self.told == "rounded strict", own, must))
+            self.attackers.append((whole or self.told.startswith("rounded strict"), own, must))
             self.asked |= bool(asked)
         _need(0 < len({x["name"] for x in self.c["attackers"]}) == len(self.attackers), "no attacker, or two namesakes")
 
@@ -317,8 +319,7 @@ class _Check:
             else:
                 least = min(least, self.leaf(node, [sets.get(i, r) for i, r in enumerate(self.sets)]))
         _need(not waiting, "the tree ends before its last leaf")
-        if isinstance(least, Fraction):
-            least = Fraction(-(-least // 1) + (rest + -least // 1) % size)
+        least = Fraction(-(-least // 1) + (rest + -least // 1) % size) if isinstance(least, Fraction) else least
         stated = "infeasible" if least == ANY else None if least is None else str(least)
         _need(value == stated, f"the bound is {stated}, not as stated")
         return least
@@ -369,8 +370,7 @@ def _compare(path: str, content: Any, digest: Any) -> str:
         raise Refused(f"not readable ({error})") from None
     for k, (row, v) in enumerate(zip_longest(rows, content["published"] or []), 2):
         plain = v is not None and row and re.fullmatch(r"-?[0-9]{1,40}(\.[0-9]{1,40})?", row[-1])
-        same = plain and Fraction(row[-1]) == Fraction(v, 10**decimals)
-        _need(same, f"the release differs from the certificate in row {k}")
+        _need(plain and Fraction(row[-1]) * 10**decimals == v, f"the release differs from the certificate in row {k}")
     return f"its {len(rows)} values are those of the certificate"
 
 

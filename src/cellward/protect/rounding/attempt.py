@@ -17,6 +17,7 @@ from cellward.allowed import AllowedSet
 from cellward.audit.knowledge import Knowledge
 from cellward.errors import SolverError, VerificationError
 from cellward.instance import Instance
+from cellward.protect.capacity import Capacity
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding import engines
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
@@ -79,7 +80,7 @@ class Attempt:
 
     def _with_levels(self, model: RoundingModel) -> Protection:
         """The least rounding that meets every level."""
-        watched = list(guards(self.instance, self._knowledge(self.instance.a), self.instance.a))
+        watched = self._guards(self.instance)
         for guard in watched:
             if impossible := list(islice(guard.impossible(model.allowed), SHOWN + 1)):
                 cells = tuple(sorted({need.cell for need, _ in impossible if need.cell < self.instance.cells}))
@@ -96,7 +97,8 @@ class Attempt:
         if found.x is None and search.missing:
             reason = f"no rounding was shown to protect ({found.engine}); of the last one tried: {search.missing}"
             return self._nothing(model, "failed", reason, found.engine, limit_reached=self.clock.over)
-        return self._answer(model, narrowed, found)
+        answer = self._answer(model, narrowed, found)
+        return answer if answer.scaled is None or search.last is None else answer.knowing(search.last)
 
     def _levels_conflict(self, model: RoundingModel, found: engines.Found) -> Protection:
         """Whether sums or levels are what cannot hold, and which."""
@@ -117,7 +119,7 @@ class Attempt:
         sensitivity = replace(instance.sensitivity, sums=())
         attempt = replace(self, instance=replace(instance, sensitivity=sensitivity))
         model = RoundingModel(attempt.instance, self._allowed())
-        watched = list(guards(attempt.instance, self._knowledge(instance.a), instance.a))
+        watched = self._guards(attempt.instance)
         if any(any(True for _ in guard.impossible(model.allowed)) for guard in watched):
             return True
         narrowed = model.narrowed(*_tightest([guard.room() for guard in watched]))
@@ -179,10 +181,21 @@ class Attempt:
     def _nothing(self, model: RoundingModel, status: Any, reason: str, engine: str, **facts: Any) -> Protection:
         return self._protection(model, status, reason=reason, engine=engine, **facts)
 
-    def _knowledge(self, v: Ints) -> Knowledge:
-        told: Any = np.where(self.instance.sensitivity.fixed, 0, self.base)
+    def _knowledge(self, v: Ints, small: Any) -> Knowledge:
+        """What the public reads out of v."""
+        own, told = self.instance, np.where(self.instance.sensitivity.fixed, 0, self.base)
         kind: Any = self.options.knowledge
-        return Knowledge.rounded(v, told, kind=kind, steps=self.steps, a=self.instance.a)
+        return Knowledge.rounded(
+            v, told, kind=kind, steps=self.steps, a=own.a, small=small, lower=own.lower, upper=own.upper
+        )
+
+    def _guards(self, instance: Instance) -> list[Capacity]:
+        """The levels as constraints on v; what small counts tell besides depends on v itself and is left to the audit."""
+        return list(guards(instance, self._knowledge(instance.a, "free"), instance.a))
+
+    def _small(self, facts: dict[str, Any]) -> str:
+        """What is told of small counts; nothing where nothing is published."""
+        return self.options.small_counts if "scaled" in facts else "free"
 
     def _protection(self, model: RoundingModel, status: Any, **facts: Any) -> Protection:
         return Protection(
@@ -196,7 +209,7 @@ class Attempt:
             },
             status=status,
             allowed=model.allowed,
-            knowledge=self._knowledge(facts.get("scaled", self.instance.a)),
+            knowledge=self._knowledge(facts.get("scaled", self.instance.a), self._small(facts)),
             ignore_levels=self.options.ignore_levels,
             seconds=perf_counter() - self.began,
             **facts,

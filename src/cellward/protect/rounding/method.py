@@ -64,6 +64,10 @@ class ControlledRounding(Method):
             return f"unbiased={self.unbiased!r}: give True or False"
         if self.unbiased and (steps > 1 or self.goal == "any" or self.only is not None):
             return "unbiased: it is for roundings of all cells to neighbouring multiples; leave out max_steps, goal and only"
+        if self.small_counts != "free" and (steps > 1 or self.only is not None):
+            return (
+                "small_counts: it is for roundings of all cells to neighbouring multiples; leave out max_steps and only"
+            )
         if self.only is not None and self.knowledge == "paper":
             return "only: cells that follow move even where they are multiples, which knowledge='paper' rules out; use 'strict'"
         if self.goal == "any" and not self.ignore_levels and (instance.asks or instance.sensitivity.sums):

@@ -52,6 +52,8 @@ class Search:
     """Whether tables that fail can no longer be cut off one by one: too many, or with too many steps in a cell."""
     doubtful: bool = False
     """Whether a table was cut off that may be protected after all."""
+    last: Protection | None = None
+    """The table audited last."""
     missing: str = ""
     """What the last table cut off by itself failed in."""
     _seen: set[bytes] = field(default_factory=set)
@@ -60,7 +62,7 @@ class Search:
         """The least protected rounding, or what the limit left of it."""
         found = engines.solve(self.model, self.limits, self.clock)
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
-        if found.x is None or self.audited(self.model.values(found.x)).protected or self._passes(found.x):
+        if found.x is None or self._audit(self.model.values(found.x)).protected or self._passes(found.x):
             return found
         if self._root() == "infeasible":
             return Found("infeasible", f"HiGHS LP with {self._told}")
@@ -84,12 +86,17 @@ class Search:
         more = f" and {self.no_goods} tables cut off" if self.no_goods else ""
         return f"{self.cuts} cuts{more}"
 
+    def _audit(self, v: Ints) -> Protection:
+        if self.last is None or self.last.scaled is None or not np.array_equal(self.last.scaled, v):
+            self.last = self.audited(v)
+        return self.last
+
     def _passes(self, x: Ints) -> bool:
         """Whether the levels hold; where they do not, the rows that cut x off are added."""
         v = self.model.values(x)
         if self._separate(v):
             return False
-        made = self.audited(v)
+        made = self._audit(v)
         if made.protected:
             return True
         self.doubtful |= made.unsettled
