@@ -54,7 +54,8 @@ class Session:
             "time_limit", float("inf") if time_limit_s is None else h.getRunTime() + max(time_limit_s, 0.001)
         )
         h.changeColsCost(self.model.columns, self._columns, np.asarray(cost, np.float64))
-        import_highs().Highs.resetGlobalScheduler(True)  # see highs.py: another solve may have left a pool of another size
+        # See highs.py: another solve may have left a pool of another size.
+        import_highs().Highs.resetGlobalScheduler(True)
         h.run()
         word = h.getModelStatus().name
         verdict = VERDICTS.get(word)
