@@ -676,6 +676,10 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         lines.append(
             f"note: {unchanged:,} of {len(unsafe):,} unsafe cells are multiples of their base and are published as they are"
         )
+    if (steps := result.method.get("steps", 1)) > 1:
+        lines.append(
+            f"note: fewer steps do not do; values are multiples less than {steps} bases away, and the release says so"
+        )
     lines += [f"  {path}  ({FILES.get(path.name, 'confidential')})" for path in files]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)

@@ -194,6 +194,50 @@ def test_levels_are_met_or_nothing_is_written_unless_they_are_ignored(tmp_path, 
     assert json.loads((tmp_path / "out" / "protection.json").read_text())["protected"] is False
 
 
+def test_more_steps_where_none_will_do(tmp_path, run):
+    source = tmp_path / "t.csv"
+    source.write_text("a,n,s,up\nx,7,u,6\ny,12,s,0\n")
+    reading = ("--dims", "a", "--value", "n", "--status", "s", "--upl", "up")
+    short = run("protect", source, *reading, "--base", "4", "--out", tmp_path / "one")
+    assert short.code == 1 and "(x) cannot be kept 6 above from attacker external" in short.out
+    said = run("protect", source, *reading, "--base", "4", "--max-steps", "3", "--out", tmp_path / "two")
+    assert said.code == 0 and "multiples less than 2 bases away" in said.out
+    assert json.loads((tmp_path / "two" / "release.json").read_text())["method"]["steps"] == 2
+    audited = run("audit", source, *reading, "--release", tmp_path / "two")
+    assert audited.code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--base", "0=5,x=2"), "--base 0=5,x=2"),
+        (("--goal", "fast"), "goal='fast'"),
+        (("--only", "rows"), "only='rows'"),
+    ],
+)
+def test_options_of_rounding_that_are_not_known(tmp_path, run, options, words):
+    said = run("protect", FIRMS, *LONG, *options, "--out", tmp_path / "out")
+    assert said.code == 2 and words in said.err and said.err.count("\n") == 1
+
+
+def test_bases_and_weights_by_level(tmp_path, run):
+    said = run(
+        "protect",
+        FIRMS,
+        *LONG,
+        "--base",
+        "0=5,1=10",
+        "--weights",
+        "0=1,1=3",
+        "--max-steps",
+        "3",
+        "--json",
+        "--out",
+        tmp_path / "o",
+    )
+    assert said.code == 0 and json.loads(said.out)["verified"] is True
+
+
 def test_weights_of_the_table_are_used_on_request(tmp_path, run):
     source = tmp_path / "t.jj"
     cw.write(BANK["weighted"](), source)
