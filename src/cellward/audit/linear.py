@@ -83,18 +83,7 @@ class AttackerModel:
     @cached_property
     def rows(self) -> Relations:
         """A·z = d over the free cells, in their own numbering; equations implied by others left out."""
-        r = self.region.relations
-        keep = np.ones(r.equations, bool)
-        keep[r.redundant] = False
-        part = r.take(np.flatnonzero(keep))
-        place = np.full(r.cells, -1, np.int64)
-        place[self.free] = np.arange(len(self.free))
-        still = np.where(self.lo < self.hi, 0, self.lo)
-        right = -part.sums(part.coefs * still[part.indices])
-        inside = place[part.indices] >= 0
-        row, cell, coef = part.row[inside], place[part.indices[inside]], part.coefs[inside]
-        used, row = np.unique(row, return_inverse=True)
-        return Relations.from_entries(len(self.free), len(used), row, cell, coef, right[used])
+        return self.region.relations.moves(self.free, np.where(self.lo < self.hi, 0, self.lo))
 
     def linear(self, cost: Floats | None = None, *, whole: bool = False) -> LinearModel:
         """What the solver sees (a minimisation)."""

@@ -181,16 +181,7 @@ class Capacity:
     @cached_property
     def _rows(self) -> Relations:
         """M·z = 0 over the free cells, in their own numbering, without implied equations."""
-        r = self.instance.relations
-        keep = np.ones(r.equations, bool)
-        keep[r.redundant] = False
-        part = r.take(np.flatnonzero(keep))
-        place = np.full(r.cells, -1, np.int64)
-        place[self._free] = np.arange(len(self._free))
-        inside = place[part.indices] >= 0
-        row, cell, coef = part.row[inside], place[part.indices[inside]], part.coefs[inside]
-        used, row = np.unique(row, return_inverse=True)
-        return Relations.from_entries(len(self._free), len(used), row, cell, coef)
+        return self.instance.relations.moves(self._free)
 
     @cached_property
     def _session(self) -> Session:

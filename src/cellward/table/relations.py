@@ -281,6 +281,21 @@ class Relations:
         indptr = np.concatenate(([0], np.cumsum(np.diff(self.indptr)[equations]))).astype(np.int64)
         return Relations(self.cells, indptr, self.indices[pick], self.coefs[pick], self.rhs[equations])
 
+    def moves(self, cells: Ints, still: Ints | None = None) -> Relations:
+        """M·z = 0 over some cells (sorted), in their own numbering; the others are moved by ``still`` (None: not at all). No implied equations."""
+        keep = np.ones(self.equations, bool)
+        keep[self.redundant] = False
+        part = self.take(np.flatnonzero(keep))
+        place = np.full(self.cells, -1, np.int64)
+        place[cells] = np.arange(len(cells))
+        inside = place[part.indices] >= 0
+        row, cell, coef = part.row[inside], place[part.indices[inside]], part.coefs[inside]
+        used, row = np.unique(row, return_inverse=True)
+        right = None
+        if still is not None:
+            right = -part.sums(np.where(inside, 0, part.coefs * still[part.indices]))[used]
+        return Relations.from_entries(len(cells), len(used), row, cell, coef, right)
+
     def permuted(self, order: Ints) -> Relations:
         """The same relations when cell order[k] becomes cell k."""
         place = np.empty_like(order)
