@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.exact import freeze
+from cellward.exact import freeze, one_number
 
 Ints = NDArray[np.int64]
 
@@ -25,8 +25,8 @@ class AllowedSet:
 
     def outside(self, v: Ints) -> Ints:
         """The cells whose value is not allowed."""
-        off_grid = (v - self.lo) % np.maximum(self.step, 1) != 0
-        return np.flatnonzero((v < self.lo) | (v > self.hi) | off_grid)
+        moved, step = v - self.lo, one_number(np.maximum(self.step, 1))
+        return np.flatnonzero((moved < 0) | (v > self.hi) | (moved // step * step != moved))
 
     @property
     def free(self) -> NDArray[np.bool_]:

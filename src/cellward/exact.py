@@ -255,6 +255,11 @@ def freeze(*arrays: Ints | None) -> None:
             array.setflags(write=False)
 
 
+def one_number(column: Ints) -> Ints | np.int64:
+    """The number that a column holds everywhere, or the column: numpy divides by a number many times faster than by a column."""
+    return column[0] if len(column) and (column == column[0]).all() else column
+
+
 def refuse_overflow(scaled: Ints) -> None:
     """Refuse numbers whose sums could leave int64; sums beyond 2^53 are refused by the table they end up in."""
     if float(np.abs(scaled.astype(float)).sum()) >= 2**62:

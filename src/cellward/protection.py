@@ -109,10 +109,10 @@ class Protection:
         """Σ w·|v − a|, exact, in units of 10^−(decimals + weight_decimals)."""
         if self.scaled is None:
             raise VerificationError(f"a result called {self.status} has no objective")
-        deviation = np.abs(self.scaled - self.instance.a)
-        if float(deviation.astype(float) @ self.instance.weight.astype(float)) < 2**62:
-            return int(deviation @ self.instance.weight)
-        return sum(d * w for d, w in zip(deviation.tolist(), self.instance.weight.tolist(), strict=True))
+        deviation, weight = np.abs(self.scaled - self.instance.a), self.instance.weight
+        if int(deviation.max(initial=0)) * int(weight.max(initial=0)) * len(weight) < 2**62:
+            return int(deviation @ weight)
+        return sum(d * w for d, w in zip(deviation.tolist(), weight.tolist(), strict=True))
 
     @property
     def _places(self) -> int:

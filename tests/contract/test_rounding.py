@@ -7,6 +7,7 @@ from enumeration import every_rounding
 from method_contract import MethodContract
 
 import cellward as cw
+from cellward.solve.outcome import Outcome
 from cellward.instance import Instance
 
 
@@ -24,6 +25,14 @@ class TestControlledRoundingByFlow(TestControlledRounding):
     @pytest.fixture(autouse=True)
     def always_flow(self, monkeypatch):
         monkeypatch.setattr("cellward.protect.rounding.engines.FLOW_FROM", 0)
+
+
+class TestControlledRoundingByWorker(TestControlledRoundingByFlow):
+    """The same contract with every network table sent to the flow solver's process."""
+
+    @pytest.fixture(autouse=True)
+    def never_here(self, monkeypatch):
+        monkeypatch.setattr("cellward.protect.rounding.engines._levels", lambda _: Outcome(status="unknown"))
 
 
 def test_table_weights_are_used_on_request():

@@ -529,6 +529,15 @@ def test_a_single_wrong_sign_is_found_among_many_cells(shape):
         assert find_network(Relations(r.cells, r.indptr, r.indices, coefs, r.rhs)) is None
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 1), (3, 5), (30, 20)])
+def test_the_network_of_an_array_is_the_one_that_would_be_found(shape):
+    r = margins(shape)
+    found = find_network(r)
+    for name in ("tail", "head", "equations", "sign"):
+        known, own = getattr(r.network, name), getattr(found, name)
+        assert np.array_equal(known, own) and known.dtype == own.dtype
+
+
 def test_two_hierarchies_crossed_are_no_network():
     n, rows = product([tree([0, 0, 1, 1]), tree([0, 0, 1, 1])])
     assert Relations.from_rows(n, rows).network is None

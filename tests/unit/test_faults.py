@@ -50,6 +50,7 @@ def engine(monkeypatch, fake):
 
     def put(name, change):
         monkeypatch.setattr(engines, "FLOW_FROM", 0 if name == "solve_flow" else 10**9)
+        monkeypatch.setattr(engines, "_levels", lambda _: Outcome(status="unknown"))
         monkeypatch.setattr(engines, "_WHOLE", -1.0 if name == "solve_mip" else engines._WHOLE)
         fake(engines, name, change)
 
@@ -195,6 +196,7 @@ def test_a_killed_worker_is_a_solver_error(monkeypatch, tmp_path, how):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(engines, "FLOW_FROM", 0)
+    monkeypatch.setattr(engines, "_levels", lambda _: Outcome(status="unknown"))
     monkeypatch.setattr(engines, "solve_flow", solve)
     with pytest.raises(cw.SolverError, match=how.name):
         rounded()

@@ -94,16 +94,19 @@ def solve_flow_here(model: FlowModel) -> Outcome:
 
 def residual(model: FlowModel, flow: Ints) -> int:
     """Largest violation of conservation and capacity, in exact integers (0 when there is none)."""
-    if flow.size and (int(flow.min()) < -LARGEST_EXACT or int(flow.max()) > LARGEST_EXACT):
+    least, most = int(flow.min(initial=0)), int(flow.max(initial=0))
+    if least < -LARGEST_EXACT or most > LARGEST_EXACT:
         raise SolverError(f"A flow on {_size(model)} exceeds 2^53, the last exact whole float; lower the capacities.")
+    used = np.flatnonzero(flow)
+    moved = flow[used]
     # Sums that might leave 64 bits are done in Python's own integers.
-    sums_fit = float(np.abs(flow).sum(dtype=np.float64)) < 2.0**62
+    sums_fit = float(np.abs(moved).sum(dtype=np.float64)) < 2.0**62
     kind = np.int64 if sums_fit else object
     excess = -model.supply.astype(kind)
-    np.add.at(excess, model.tail, flow.astype(kind))
-    np.subtract.at(excess, model.head, flow.astype(kind))
-    gaps = (np.abs(excess), -flow, flow - model.capacity)
-    return max(0, *(int(gap.max()) for gap in gaps if gap.size))
+    np.add.at(excess, model.tail[used], moved.astype(kind))
+    np.subtract.at(excess, model.head[used], moved.astype(kind))
+    gaps = (np.abs(excess), flow - model.capacity)
+    return max(0, -least, *(int(gap.max()) for gap in gaps if gap.size))
 
 
 def _cost_of(model: FlowModel, flow: Ints) -> int:

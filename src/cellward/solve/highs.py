@@ -159,7 +159,7 @@ def _solve(
             "trusted; scale the model so that costs and coefficients are nearer to 1, or try another method."
         )
 
-    objective = float(model.cost @ x)
+    objective = float((model.cost * x).sum())  # not @: BLAS would wake threads that go on spinning after it
     slack = 1e-6 * (1.0 + abs(objective))
     if not limit_reached and method == "simplex":
         bound = answer.objective
@@ -353,7 +353,7 @@ def _solve_box(model: LinearModel, began: float) -> Outcome:
     x = np.select([model.cost > 0, model.cost < 0], [lower, upper], nearest_zero)
     if not np.all(np.isfinite(x)):
         raise _unbounded(model)
-    objective = float(model.cost @ x)
+    objective = float((model.cost * x).sum())  # not @: BLAS would wake threads that go on spinning after it
     return Outcome(
         status="optimal",
         x=x,

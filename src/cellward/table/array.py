@@ -13,6 +13,7 @@ from cellward.exact import Numbers, check_decimals, refuse_overflow
 from cellward.risk.sensitivity import Sensitivity
 from cellward.table.assemble import bounds
 from cellward.table.labels import Labels
+from cellward.table.network import network_of_rows_and_columns
 from cellward.table.relations import Relations
 from cellward.table.table import Table
 
@@ -74,7 +75,8 @@ def margins(shape: tuple[int, ...]) -> Relations:
         lengths.append(np.full(len(lines), size, np.int64))
     length = np.concatenate(lengths)
     indptr = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
-    return Relations(cell.size, indptr, np.concatenate(indices), np.concatenate(coefs), np.zeros(len(length), np.int64))
+    made = Relations(cell.size, indptr, np.concatenate(indices), np.concatenate(coefs), np.zeros(len(length), np.int64))
+    return made.with_network(network_of_rows_and_columns(*shape)) if len(shape) == 2 else made
 
 
 def _labels(

@@ -45,10 +45,23 @@ class Network:
         return len(self.equations) + 1
 
 
+def network_of_rows_and_columns(rows: int, columns: int) -> Network:
+    """What :func:`find_network` finds for rows × columns inner cells with their margins last, cells in C order: first the equations of columns.
+
+    Cell (i, j) has α = −1 in the equation of column j where i is the margin, else 1, and β in that of row i likewise. With the signs β for columns
+    and −α for rows it has αβ in one and −αβ in the other.
+    """
+    alpha, beta = (np.append(np.ones(size, np.int64), -1) for size in (rows, columns))
+    down, across = np.arange(columns + 1), np.arange(columns + 1, columns + rows + 2)[:, None]
+    enters = np.outer(alpha, beta) > 0
+    head, tail = np.where(enters, down, across), np.where(enters, across, down)
+    return Network(tail.ravel(), head.ravel(), np.arange(rows + columns + 2), np.concatenate((beta, -alpha)))
+
+
 def find_network(relations: Relations) -> Network | None:
     """The node–arc form, or None."""
     r = relations
-    if len(r.coefs) and int(np.abs(r.coefs).max()) > 1:
+    if max(int(r.coefs.max(initial=0)), -int(r.coefs.min(initial=0))) > 1:
         return None
     repeats = _repeats(r)
     kept = _keep_equations(r, repeats)
@@ -65,16 +78,16 @@ def find_network(relations: Relations) -> Network | None:
 
 def _keep_equations(r: Relations, repeats: Bools) -> Bools | None:
     """Choose the equations to keep, or None when a cell is used too often whatever is chosen."""
-    total = r.total
     # Where no cell of a block is in more than two equations there is nothing to choose.
-    once = ~repeats[r.row]
-    busy = np.bincount(r.indices[once], minlength=r.cells) > 2
+    used = r.indices[~repeats[r.row]] if repeats.any() else r.indices
+    busy = np.bincount(used, minlength=r.cells) > 2
+    if not busy.any():
+        return ~repeats
+    total, block = r.total, r.blocks()
+    crowded = np.zeros(r.cells, bool)
+    crowded[block[busy]] = True
     choose = np.zeros(r.equations, bool)
-    if busy.any():
-        block = r.blocks()
-        crowded = np.zeros(r.cells, bool)
-        crowded[block[busy]] = True
-        choose[r.row[crowded[block[r.indices]]]] = True
+    choose[r.row[crowded[block[r.indices]]]] = True
     state = np.where(repeats, _DROPPED, np.where(choose & (total >= 0), _OPEN, _KEPT))
     is_total = np.zeros(r.cells, bool)
     is_total[total[state == _OPEN]] = True
@@ -115,8 +128,10 @@ def _keep_equations(r: Relations, repeats: Bools) -> Bools | None:
 
 def _repeats(r: Relations) -> Bools:
     """Equations whose coefficients, up to the sign of all, an earlier one has (by fingerprint; see leaves.py on why a false verdict is harmless)."""
-    seed = np.random.default_rng(20040402).integers(0, 2**64, r.cells, dtype=np.uint64)
-    mark = r.sums((r.coefs.astype(np.uint64) * seed[r.indices]).view(np.int64))
+    seed = np.random.default_rng(20040402).integers(0, 2**64, r.cells, dtype=np.uint64).view(np.int64)
+    entries = seed[r.indices]
+    entries *= r.coefs
+    mark = r.sums(entries)
     repeats = np.ones(r.equations, bool)
     repeats[np.unique(np.minimum(mark, -mark), return_index=True)[1]] = False
     return repeats
@@ -125,24 +140,39 @@ def _repeats(r: Relations) -> Bools:
 def _orient(r: Relations, equations: Ints) -> Network | None:
     """Give every kept equation a sign so that each cell leaves one node and enters another; None when the signs do not allow it."""
     m = len(equations)
-    part = r.take(equations)
-    order = np.argsort(part.indices, kind="stable")
-    cell, node, coef = part.indices[order], part.row[order], part.coefs[order]
-    second = np.flatnonzero(cell[1:] == cell[:-1]) + 1
-    u, v, agree = node[second - 1], node[second], coef[second - 1] != coef[second]
+    part = r if m == r.equations else r.take(equations)
+    # The first and the last entry of every cell: it has two at most, and where an index is repeated numpy lets the last value stand.
+    entry = np.arange(len(part.indices), dtype=np.int64)
+    first, last = np.full(r.cells, -1, np.int64), np.full(r.cells, -1, np.int64)
+    last[part.indices] = entry
+    first[part.indices[::-1]] = entry[::-1]
+    used, two = first >= 0, first != last
+    if not len(entry):
+        return Network(first, last, equations, np.ones(m, np.int64))
+    u, v = part.row[first], part.row[last]
+    out, back = part.coefs[first], part.coefs[last]
+    joint = np.flatnonzero(two)
+    sign = _signs(m, u[joint], v[joint], out[joint] != back[joint])
+    if sign is None:
+        return None
+    v[~two] = m
+    enters = out * sign[u] > 0
+    tail, head = np.where(enters, v, u), np.where(enters, u, v)
+    if not used.all():
+        tail[~used] = head[~used] = -1
+    return Network(tail, head, equations, sign)
+
+
+def _signs(m: int, u: Ints, v: Ints, agree: Bools) -> Ints | None:
+    """A sign for each of m nodes, those of u[e] and v[e] the same where they agree and opposite elsewhere; None where there are none."""
+    if len(u) > 16 * m:  # a few edges at random say nearly always what all say
+        some = np.random.default_rng(0).integers(0, len(u), 8 * m)
+        sign = _signs(m, u[some], v[some], agree[some])
+        if sign is None or np.array_equal(sign[u] == sign[v], agree):
+            return sign
     # Two copies of each node, one a sign: the signs exist exactly when no node is joined to its own other copy.
-    copy = np.where(agree, v, v + m)
-    other = np.where(agree, v + m, v)
+    copy, other = np.where(agree, v, v + m), np.where(agree, v + m, v)
     label = components(2 * m, np.concatenate((u, u + m)), np.concatenate((copy, other)))
     if np.any(label[:m] == label[m:]):
         return None
-    sign = np.where(label[:m] < label[m:], 1, -1)
-    tail = np.full(r.cells, -1, np.int64)
-    head = np.full(r.cells, -1, np.int64)
-    into = coef * sign[node] > 0
-    head[cell[into]] = node[into]
-    tail[cell[~into]] = node[~into]
-    used = (head >= 0) | (tail >= 0)
-    head[used & (head < 0)] = m
-    tail[used & (tail < 0)] = m
-    return Network(tail, head, equations, sign)
+    return np.where(label[:m] < label[m:], 1, -1)

@@ -152,6 +152,16 @@ class Relations:
         return np.repeat(np.arange(self.equations, dtype=np.int64), np.diff(self.indptr))
 
     @cached_property
+    def largest(self) -> int:
+        """The largest coefficient, whatever its sign."""
+        return int(np.abs(self.coefs).max(initial=0))
+
+    @cached_property
+    def longest(self) -> int:
+        """The most cells that an equation has."""
+        return int(np.diff(self.indptr).max(initial=0))
+
+    @cached_property
     def by_cell(self) -> tuple[Ints, Ints]:
         """Entries sorted by cell: cell i owns positions ``ptr[i]:ptr[i+1]`` of ``entry``, which point into ``indices``/``coefs``/``row``."""
         entry = np.argsort(self.indices, kind="stable").astype(np.int64)
@@ -165,13 +175,11 @@ class Relations:
 
     def residual(self, a: Ints) -> Ints:
         """M·a − b, exactly: in int64 when nothing can overflow there, in Python integers otherwise (result saturates at ±2^62)."""
-        largest = (
-            int(np.abs(a).max(initial=0))
-            * int(np.abs(self.coefs).max(initial=0))
-            * max(int(np.diff(self.indptr).max(initial=0)), 1)
-        )
+        largest = max(int(a.max(initial=0)), -int(a.min(initial=0))) * self.largest * max(self.longest, 1)
         if largest + int(np.abs(self.rhs).max(initial=0)) < 2**62:
-            return self.sums(self.coefs * a[self.indices]) - self.rhs
+            entries = a[self.indices]
+            entries *= self.coefs
+            return self.sums(entries) - self.rhs
         values = a.tolist()
         out = []
         for j in range(self.equations):
@@ -272,6 +280,11 @@ class Relations:
         from cellward.table.network import find_network
 
         return find_network(self)
+
+    def with_network(self, network: Network) -> Relations:
+        """The same relations, by whoever knows their network and spares us the search."""
+        self.__dict__["network"] = network
+        return self
 
     # ---- changing --------------------------------------------------------------------------------------------------------------------------
 

@@ -74,29 +74,40 @@ def _asked(clock: Clock, adapter: Callable[..., Outcome], question: Any, **optio
 
 def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
     """Minimum-cost flow of the moves away from the nearest choice: all costs ≥ 0, and only what fails to add up has to move."""
-    columns, nearest = model.columns, model.nearest
-    arc = np.flatnonzero(network.tail[columns.cell] >= 0)
-    cell = columns.cell[arc]
-    flipped = nearest[arc] > 0
-    tail = np.where(flipped, network.head[cell], network.tail[cell])
-    head = np.where(flipped, network.tail[cell], network.head[cell])
+    columns = model.columns
+    tail, head = network.tail[columns.cell], network.head[columns.cell]
+    arc: Ints | slice = slice(None) if int(tail.min()) >= 0 else np.flatnonzero(tail >= 0)
+    tail, head, top, cost = tail[arc], head[arc], columns.top[arc], columns.cost[arc]
+    flipped = cost < 0
     rest, common = model.rest[network.equations], model.common[network.equations]
     need = np.zeros(network.nodes, np.int64)
     need[:-1] = network.sign * (rest // np.maximum(common, 1))
-    up, amount = cell[flipped], nearest[arc][flipped].astype(float)
-    into, out = (np.bincount(ends[up], amount, minlength=network.nodes) for ends in (network.head, network.tail))
+    up = np.flatnonzero(flipped)
+    many = None if int(top.max(initial=1)) == 1 else top[up]
+    into, out = (np.bincount(ends[up], many, minlength=network.nodes) for ends in (head, tail))
     need -= (into - out).astype(np.int64)
     need[-1] = -int(need[:-1].sum())
-    cost = np.abs(columns.cost[arc])
+    tail[up], head[up] = head[up], tail[up]
+    cost = np.abs(cost)
     unit = unit_of(cost)
-    flow = FlowModel(tail=tail, head=head, capacity=columns.top[arc], cost=cost // unit, supply=-need)
-    outcome = _asked(clock, solve_flow, flow, columns=len(arc))
+    flow = FlowModel(tail=tail, head=head, capacity=top, cost=cost // unit, supply=-need)
+    outcome = ask(_levels, flow, columns=flow.arcs)
+    if outcome.x is None:
+        outcome = _asked(clock, solve_flow, flow, columns=flow.arcs)
     if outcome.x is None:
         return Found("unknown" if outcome.status == "unknown" else "infeasible", "minimum-cost flow")
-    x = nearest.copy()
-    moved = np.rint(outcome.x).astype(np.int64)
-    x[arc] += np.where(flipped, -moved, moved)
+    x = model.nearest.copy()
+    used = np.flatnonzero(outcome.x)
+    moved = np.rint(outcome.x[used]).astype(np.int64)
+    x[used if isinstance(arc, slice) else arc[used]] += np.where(flipped[used], -moved, moved)
     return Found("optimal", "minimum-cost flow", x, int(columns.cost @ x))
+
+
+def _levels(flow: FlowModel) -> Outcome:
+    """Solve it in this process if it is simple enough; scipy is loaded for large tables only."""
+    from cellward.solve.levels import solve_levels
+
+    return solve_levels(flow)
 
 
 def any_rounding(model: RoundingModel, limits: Limits, clock: Clock) -> Found:

@@ -90,7 +90,9 @@ def blocks(model: RoundingModel, rows: Sequence[Row] = ()) -> Ints:
 
 def unit_of(cost: Ints) -> int:
     """The greatest common divisor of the costs, at least 1."""
-    return max(int(np.gcd.reduce(cost)), 1) if len(cost) else 1
+    if not len(cost) or int(np.abs(cost).min()) == 1:
+        return 1
+    return max(int(np.gcd.reduce(cost)), 1)
 
 
 def tellable(cost: Ints) -> bool:

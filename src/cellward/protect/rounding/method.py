@@ -145,6 +145,9 @@ def _is_list(base: object) -> bool:
 def _refuse_overflow(instance: Instance, base: Ints, steps: int) -> None:
     """Everything below counts in int64; Σ |m|·steps·base bounds it all, since M·(lo − a) is what the model's right-hand sides are made of."""
     r = instance.relations
+    most = int(base.max(initial=0)) * steps
+    if most * max(r.largest * r.longest, int(instance.weight.max(initial=0)) * instance.cells) < 2**62:
+        return
     sizes = np.abs(r.coefs).astype(float) * base[r.indices].astype(float) * steps
     if float(np.bincount(r.row, sizes, minlength=1).max()) >= 2**62:
         raise InputError("base times coefficients exceed 2^62 in an equation; choose a smaller base or a larger unit")

@@ -30,11 +30,17 @@ UNARY = 16
 def allowed_multiples(instance: Instance, base: Ints, steps: int = 1) -> AllowedSet:
     """The multiples of every cell's base less than ``steps`` bases away, inside its bounds; fixed cells keep their value; lo > hi: none is left."""
     a, fixed = instance.a, instance.sensitivity.fixed
-    reach = steps * base - 1
-    lo = -(-np.maximum(a - reach, instance.lower) // base) * base
-    hi = np.minimum(a + reach, instance.upper) // base * base
-    step = np.where(fixed, 0, base)
-    return AllowedSet(np.where(fixed, a, lo), np.where(fixed, a, hi), step)
+    each = exact.one_number(base)
+    reach = steps * each - 1
+    lo, hi = a - reach, a + reach
+    np.negative(np.maximum(lo, instance.lower, out=lo), out=lo)
+    np.minimum(hi, instance.upper, out=hi)
+    for end, sign in ((lo, -1), (hi, 1)):
+        end //= each
+        end *= sign * each
+    if not fixed.any():
+        return AllowedSet(lo, hi, base)
+    return AllowedSet(np.where(fixed, a, lo), np.where(fixed, a, hi), np.where(fixed, 0, base))
 
 
 def followers(instance: Instance, base: Ints, allowed: AllowedSet, rounded: Bools, steps: int) -> AllowedSet:
@@ -57,6 +63,8 @@ def small_ones(instance: Instance, base: Ints, allowed: AllowedSet, where: str) 
 def check_grid(instance: Instance, step: Ints) -> None:
     """Refuse an equation whose right-hand side and fixed cells no sum of multiples can meet."""
     r, fixed = instance.relations, instance.sensitivity.fixed
+    if not r.rhs.any() and not fixed.any():
+        return  # nothing but multiples, which may all be 0
     moving = ~fixed[r.indices]
     common = gcds(r, np.where(moving, np.abs(r.coefs) * step[r.indices], 0))
     rest = -r.residual(np.where(fixed, instance.a, 0))
@@ -118,6 +126,8 @@ class RoundingModel:
     def columns(self) -> Columns:
         """The runs of steps of the free cells."""
         cell = np.flatnonzero(self.free)
+        if np.array_equal(self.allowed.hi - self.allowed.lo, self.r):
+            return Columns(cell, np.ones(len(cell), np.int64), self._across[cell])
         lo, step, w = self.allowed.lo[cell], self.allowed.step[cell], self.instance.weight[cell]
         many = (self.allowed.hi[cell] - lo) // step
         t = (self.instance.a if self.target is None else self.target)[cell]
@@ -132,10 +142,32 @@ class RoundingModel:
         cell, top, cost = (np.repeat(x, repeat) for x in (cell, np.where(single, 1, top), cost))
         return Columns(cell, top, cost)
 
+    @property
+    def _across(self) -> Ints:
+        """What it costs to publish the uppermost value of a cell and not the lowest."""
+        target = self.instance.a if self.target is None else self.target
+        out, down = self.allowed.hi - target, self.allowed.lo - target
+        np.abs(out, out=out)
+        out -= np.abs(down, out=down)
+        out *= self.instance.weight
+        return out
+
+    @cached_property
+    def _step(self) -> int:
+        """The step of all free cells where they have the same and every coefficient is ±1, else 0."""
+        step = int(self.r.max(initial=0))
+        same = self.instance.relations.largest == 1 and bool(np.all((self.r == step) | (self.r == 0)))
+        return step if same else 0
+
     @cached_property
     def common(self) -> Ints:
         """For every equation the greatest common divisor of its free coefficients m·step."""
         relations = self.instance.relations
+        if self._step:
+            filled = np.flatnonzero(np.diff(relations.indptr))
+            out = np.zeros(relations.equations, np.int64)
+            out[filled] = np.logical_or.reduceat(self.free[relations.indices], relations.indptr[filled])
+            return out * self._step
         return gcds(relations, np.abs(relations.coefs) * self.r[relations.indices])
 
     @cached_property
@@ -151,6 +183,8 @@ class RoundingModel:
     @cached_property
     def one_step(self) -> bool:
         """Whether the free cells of every equation all have the same step, so that x itself obeys the equations' signs."""
+        if self._step:
+            return True
         relations = self.instance.relations
         r = self.r[relations.indices]
         return not np.any((r > 0) & ((r != self.common[relations.row]) | (np.abs(relations.coefs) != 1)))
