@@ -7,8 +7,8 @@ from enumeration import every_rounding
 from method_contract import MethodContract
 
 import cellward as cw
-from cellward.solve.outcome import Outcome
 from cellward.instance import Instance
+from cellward.solve.outcome import Outcome
 
 
 class TestControlledRounding(MethodContract):

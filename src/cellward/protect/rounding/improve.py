@@ -2,21 +2,19 @@
 
 All roundings of a block obey Σ m·x = d, so what they cost above the linear relaxation is Σ |reduced cost|·|x − vertex|: the *excess* of a column.
 1. *Start*: the vertex, solved again around its fractional columns where they are few, else CP-SAT's first rounding.
-2. *Walk* (tables with dimensions). Two codes of one dimension that stand in the same equations along it can only move against each other, position by
-   position; with all else fixed, what is left is a table of one dimension less. Where that is a network, its best move is a minimum-cost
-   circulation, found in microseconds. Costs are disturbed by logistic noise that cools down, so that the walk leaves local optima.
+2. *Walk* (tables with dimensions): pairs of layers that are networks are moved against each other (see solve/walk.py).
 3. *Neighbourhoods*: some layers, or the surroundings of a column with excess; columns of large reduced cost that sit where the vertex has them
-   stay there; CP-SAT decides the rest together. They grow while they are solved without a gain and shrink when the time is not enough.
+   stay there; CP-SAT, and HiGHS beside it, decide the rest together. They grow while they are solved without a gain, and shrink when they are not
+   solved in time.
 
 Without a time limit the work is bounded by counts, so the same block has the same answer; at a limit the best rounding so far is given.
 """
 
 from __future__ import annotations
 
-import functools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +23,12 @@ from cellward.errors import SolverError
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding.linear import leaf_costs, unit_of
 from cellward.protect.rounding.model import RoundingModel
-from cellward.solve import worker
 from cellward.solve.ask import ask
 from cellward.solve.cpsat import solve_cpsat
-from cellward.solve.highs import solve_lp
+from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
+from cellward.solve.walk import Road, Side, solve_walk
 from cellward.table.relations import Relations, ranges
 
 Ints = NDArray[np.int64]
@@ -41,14 +39,8 @@ FEW_BROKEN = 0.01
 """Up to this share of fractional columns the rounding is looked for around them."""
 STARTERS = 8
 """CP-SAT's threads for a first rounding: its searchers for one come in with the eighth, whatever the number of cores."""
-WALK_SHARE = 0.6
+WALK_SHARE = 0.75
 """The part of the time left that the walk may take."""
-WALK_POSITIONS = 2.5e8
-"""Positions that a walk without a time limit looks at: a minute or less."""
-HOT, COLD = 0.125, 0.08
-"""The noise at the start and at the end of the walk, in mean costs of a column: above, a walk wanders about; below, it stands still."""
-BATCH = 4500
-"""Positions looked at in one circulation: enough that preparing it costs less than solving it."""
 ELIGIBLE = 0.5
 """The share of columns, those of the smallest reduced costs, that neighbourhoods decide anew."""
 SMALLEST, LARGEST_FREE, LARGEST_LIMITED = 800, 1500, 50_000
@@ -61,8 +53,6 @@ SUB_SHARE, SUB_LEAST_S = 0.1, 2.0
 QUICK = 0.4
 """A neighbourhood solved within this part of its time was small."""
 _WHOLE = 1e-6
-_FINE = 1000
-"""Costs on circulations, in thousandths of the mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +107,8 @@ class _Search:
         self.rng = np.random.default_rng(limits.seed)
         self.x: Ints | None = None
         self.target = math.ceil(floor - 1e-6 * max(1.0, abs(floor)))
+        self.step = 1
+        self.two = limits.threads > 1 and bool(np.all(question.row_lower == question.row_upper))
         self.engines: list[str] = []
         self.interrupted = False
         self.cost = question.cost.astype(np.int64)
@@ -172,6 +164,7 @@ class _Search:
         leaf = leaf_costs(self.model)[self.part] // unit
         step = unit_of(leaf)
         away = int(self.cost @ x) - int(leaf @ x)
+        self.step = step
         self.target = max(self.target, away + step * -((away - self.target) // step))
 
     # ---- start -----------------------------------------------------------------------------------------------------------------------------
@@ -186,7 +179,12 @@ class _Search:
         if len(broken) <= FEW_BROKEN * len(whole):
             size = max(SMALLEST, 20 * len(broken))
             while self.x is None and not self.clock.over and not self.interrupted and size < len(whole):
-                self.solve(self.around(broken, size, self.reduced >= 0), whole)
+                free = self.around(broken, size, self.reduced >= 0)
+                outcome = solve_cpsat(self.restricted(free, whole), time_limit_s=self._sub_limit, seed=self.limits.seed)
+                self.interrupted |= outcome.interrupted
+                if outcome.x is not None:
+                    whole[free] = np.rint(outcome.x).astype(np.int64)
+                    self.take(whole, "CP-SAT around the fractional columns")
                 size *= 3
         if self.x is None and not self.clock.over and not self.interrupted:
             outcome = solve_cpsat(
@@ -199,42 +197,91 @@ class _Search:
     # ---- neighbourhoods --------------------------------------------------------------------------------------------------------------------
 
     def neighbourhoods(self) -> None:
-        """Decide some columns anew, again and again."""
+        """Decide some columns anew, again and again; with two threads two sets of columns at a time, the second by HiGHS.
+
+        Either answer keeps every sum, so that of disjoint sets both can be taken.
+        """
         assert self.x is not None
         layers = _layers(self.model, self.part)
         kinds = ["surroundings", *(["layers"] if layers is not None else [])]
-        size = dict.fromkeys(kinds, float(SMALLEST))
-        wins, tries = dict.fromkeys(kinds, 1.0), dict.fromkeys(kinds, 1.0)
-        most = min(len(self.part), LARGEST_FREE if self.limits.time_limit_s is None else LARGEST_LIMITED)
+        most = float(min(len(self.part), LARGEST_FREE if self.limits.time_limit_s is None else LARGEST_LIMITED))
+        ways = [
+            _Kind(kind, by, min(float(SMALLEST), most)) for by in (("CP-SAT", "HiGHS") if self.two else ("CP-SAT",)) for kind in kinds
+        ]  # fmt: skip
         small = np.sort(self.reduced)[int(ELIGIBLE * (len(self.part) - 1))]
         tried = np.zeros(len(self.part))
         stale = 0
         while self.going and stale < PATIENCE:
-            share = np.array([wins[kind] / tries[kind] for kind in kinds])
-            kind = kinds[int(self.rng.choice(len(kinds), p=share / share.sum()))]
-            excess = self.reduced * np.abs(self.x - self.vertex)
-            eligible = (self.reduced <= small) | (np.abs(self.x - self.vertex) > _WHOLE)
-            if kind == "layers" and layers is not None:
-                free = self._some_layers(layers, eligible, int(size[kind]))
-            else:
-                weight = np.where(excess > _WHOLE, excess, 0.0) / (1 + tried) ** 2
-                if not weight.any():
-                    weight = np.ones(len(weight))
-                free = self.around(self.rng.choice(len(weight), 1, p=weight / weight.sum()), int(size[kind]), eligible)
-                tried[free] += 1
-            before = self.value
-            solved, quick = self.solve(free, self.x)
-            gain = self.value < before
-            wins[kind] = 0.97 * wins[kind] + gain
-            tries[kind] = 0.97 * tries[kind] + 1
-            full = len(free) >= most or len(free) < 0.9 * size[kind]
-            stale = 0 if gain else stale + (full or not solved)
-            if not solved:
-                size[kind] = max(size[kind] * SHRINK, 100.0)
-            elif not gain and quick:
-                size[kind] = min(size[kind] * GROW, float(most))
-            if gain:
+            away = np.abs(self.x - self.vertex)
+            eligible = (self.reduced <= small) | (away > _WHOLE)
+            chosen: list[tuple[_Kind, Ints]] = []
+            for by in dict.fromkeys(way.by for way in ways):
+                own = [way for way in ways if way.by == by]
+                share = np.array([way.wins / way.tries for way in own])
+                way = own[int(self.rng.choice(len(own), p=share / share.sum()))]
+                if way.kind == "layers" and layers is not None:
+                    free = self._some_layers(layers, eligible, int(way.size))
+                else:
+                    weight = np.where(eligible, self.reduced * away, 0.0) / (1 + tried) ** 2
+                    weight = weight if weight.any() else eligible.astype(float)
+                    seed = self.rng.choice(len(weight), 1, p=weight / weight.sum())
+                    free = self.around(seed, int(way.size), eligible)
+                    tried[free] += 1
+                chosen.append((way, free))
+                eligible = eligible.copy()
+                eligible[free] = False
+                if not eligible.any():
+                    break
+            gains = self._decide(chosen, most)
+            full = all(way.size >= most or len(free) < 0.9 * way.size or not way.solved for way, free in chosen)
+            stale = 0 if any(gains) else stale + full
+            if any(gains):
                 tried *= 0.5
+
+    def _decide(self, chosen: list[tuple[_Kind, Ints]], most: float) -> list[bool]:
+        """Solve neighbourhoods at the same time, take what is better, and learn how large the next may be; which were better."""
+        assert self.x is not None
+        limit = self._sub_limit
+        with ThreadPoolExecutor(1) as second:
+            asked = [second.submit(self._by_highs, free, limit) for _, free in chosen[1:]]
+            outcomes = [self._by_cpsat(chosen[0][1], limit), *(each.result() for each in asked)]
+        gains = []
+        for (way, free), outcome in zip(chosen, outcomes, strict=True):
+            x = self.x.copy()
+            if outcome.x is not None:
+                x[free] = np.rint(outcome.x).astype(np.int64)
+            gain = int(self.cost @ x) < self.value
+            if gain:
+                self.take(x, f"{way.by} neighbourhoods")
+            way.learn(
+                gain=gain,
+                solved=outcome.status == "optimal",
+                quick=limit is None or outcome.seconds < QUICK * limit,
+                most=most,
+            )
+            gains.append(gain)
+        return gains
+
+    @property
+    def _sub_limit(self) -> float | None:
+        """Seconds for one neighbourhood."""
+        left = self.clock.left
+        return None if left is None else min(left, max(SUB_LEAST_S, SUB_SHARE * left))
+
+    def _by_cpsat(self, free: Ints, limit: float | None) -> Outcome:
+        assert self.x is not None
+        outcome = solve_cpsat(
+            self.restricted(free, self.x), time_limit_s=limit, seed=self.limits.seed, start=self.x[free].astype(float)
+        )
+        self.interrupted |= outcome.interrupted
+        return outcome
+
+    def _by_highs(self, free: Ints, limit: float | None) -> Outcome:
+        assert self.x is not None
+        return ask(
+            solve_mip, self.restricted(free, self.x), columns=len(free), time_limit_s=limit, seed=self.limits.seed,
+            absolute_gap=self.step - 1e-3,
+        )  # fmt: skip
 
     def _some_layers(self, layers: list[Ints], eligible: Bools, size: int) -> Ints:
         """Random layers of a random dimension until there are enough columns."""
@@ -269,18 +316,6 @@ class _Search:
             edge = np.concatenate(found) if found else edge[:0]
         return np.flatnonzero(inside)
 
-    def solve(self, free: Ints, x: Ints) -> tuple[bool, bool]:
-        """Decide the free columns anew, the others as in x; whether that was solved to the end, and quickly."""
-        sub = self.restricted(free, x)
-        limit = None if self.clock.left is None else min(self.clock.left, max(SUB_LEAST_S, SUB_SHARE * self.clock.left))
-        outcome = solve_cpsat(sub, time_limit_s=limit, seed=self.limits.seed, start=x[free].astype(float))
-        self.interrupted |= outcome.interrupted
-        if outcome.x is not None:
-            new = x.copy()
-            new[free] = np.rint(outcome.x).astype(np.int64)
-            self.take(new, "CP-SAT neighbourhoods")
-        return outcome.status in ("optimal", "infeasible"), limit is None or outcome.seconds < QUICK * limit
-
     def restricted(self, free: Ints, x: Ints) -> LinearModel:
         """The question about some columns, the others fixed."""
         q = self.question
@@ -314,48 +349,32 @@ class _Search:
             return
         cell, first = np.unique(self.model.columns.cell[self.part], return_index=True)
         steps = np.bincount(np.searchsorted(cell, self.model.columns.cell[self.part]), self.x).astype(np.int64)
-        road = _Road(
-            tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.target, self.limits.seed
-        )
+        road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.target, self.limits.seed)
         limit = None if self.clock.left is None else WALK_SHARE * self.clock.left
-        task = functools.partial(_walk, time_limit_s=limit, asked_at=monotonic())
-        kill = None if limit is None else limit + max(5.0, 0.2 * limit)
-        outcome = worker.call(task, road, time_limit_s=kill, stoppable=True)
+        outcome = ask(solve_walk, road, columns=len(self.part), time_limit_s=limit, threads=self.limits.threads)
         self.interrupted |= outcome.interrupted
         if outcome.x is not None:
             self.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """One dimension of a table, as the walk sees it: columns of each code and position, and the network of the positions.
+@dataclass(eq=False)
+class _Kind:
+    """A kind of neighbourhood and its solver: how large the next one is, and how often it was worth it lately."""
 
-    ``cell[code, position]`` numbers the block's cells (−1: none to decide there). Two codes of one ``group`` may move against each other, by
-    ``sign`` · ``sign``.
-    """
+    kind: str
+    by: str
+    size: float
+    wins: float = 1.0
+    tries: float = 1.0
+    solved: bool = True
 
-    cell: Ints
-    group: Ints
-    sign: Ints
-    tail: Ints
-    head: Ints
-    nodes: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Road:
-    """All a walk needs: cell k has the steps first[k] to first[k + 1] of ``cost``, cheap first, and starts with ``steps[k]`` of them taken.
-
-    ``guide`` are the reduced costs: every circulation costs the same in them, but few single steps pay, so it is found sooner.
-    """
-
-    sides: tuple[_Side, ...]
-    first: Ints
-    cost: Ints
-    guide: Floats
-    steps: Ints
-    target: int
-    seed: int
+    def learn(self, *, gain: bool, solved: bool, quick: bool, most: float) -> None:
+        """Grow while all is solved quickly, shrink when it is not solved."""
+        self.wins, self.tries, self.solved = 0.95 * self.wins + gain, 0.95 * self.tries + 1, solved
+        if not solved:
+            self.size = max(self.size * SHRINK, 100.0)
+        elif quick and not gain:
+            self.size = min(self.size * GROW, most)
 
 
 def _layers(model: RoundingModel, part: Ints) -> list[Ints] | None:
@@ -366,7 +385,7 @@ def _layers(model: RoundingModel, part: Ints) -> list[Ints] | None:
     return [index[model.columns.cell[part]] for index in labels.index]
 
 
-def _sides(model: RoundingModel, part: Ints, question: LinearModel) -> list[_Side]:
+def _sides(model: RoundingModel, part: Ints, question: LinearModel) -> list[Side]:
     """The dimensions along which pairs of layers are networks; none when the table is not made of dimensions, or has other rows."""
     labels, relations = model.instance.labels, model.instance.relations
     plain = model.one_step and bool(np.all(question.row_lower == question.row_upper)) and int(question.upper.max()) == 1
@@ -389,7 +408,7 @@ def _sides(model: RoundingModel, part: Ints, question: LinearModel) -> list[_Sid
     return [side for side in sides if side is not None]
 
 
-def _side(relations: Relations, index: Ints, along: Bools, d: int, codes: int, number: Ints) -> _Side | None:
+def _side(relations: Relations, index: Ints, along: Bools, d: int, codes: int, number: Ints) -> Side | None:
     """One dimension, or None where its layers are no networks or no two of its codes stand in the same equations."""
     _, position = np.unique(np.delete(index, d, axis=0), axis=1, return_inverse=True)
     position, code = position.ravel().astype(np.int64), index[d]
@@ -425,142 +444,4 @@ def _side(relations: Relations, index: Ints, along: Bools, d: int, codes: int, n
     cell = np.full((codes, positions), -1, np.int64)
     cell[code, position] = number
     cell[:, network.tail < 0] = -1
-    return _Side(cell, group, sign, np.maximum(network.tail, 0), np.maximum(network.head, 0), network.nodes)
-
-
-# ---- in the worker -------------------------------------------------------------------------------------------------------------------------
-
-
-def _walk(road: _Road, *, time_limit_s: float | None, asked_at: float) -> Outcome:
-    """Walk, and give back the best rounding met."""
-    from ortools.graph.python import min_cost_flow
-
-    ended = False
-
-    def stop() -> None:
-        nonlocal ended
-        ended = True
-
-    rng = np.random.default_rng(road.seed)
-    last = np.concatenate((road.first[1:], [len(road.cost)])) - road.first
-    steps, value = road.steps.copy(), _value(road, road.steps)
-    best, least = steps.copy(), value
-    mean = max(float(np.abs(road.cost).mean()), 1e-9)
-    # A last cell that can never move stands for positions without one.
-    top = np.concatenate((last, [0]))
-    cost = np.stack((np.concatenate((road.cost, [0])), np.concatenate((road.guide, [0.0])) / mean))
-    first = np.concatenate((road.first, [len(road.cost)]))
-    steps = np.concatenate((steps, [0]))
-    sweep = sum(side.cell.size for side in road.sides)
-    sweeps = max(math.ceil(WALK_POSITIONS / sweep), 20)
-    done = 0
-    with worker.stopping(stop):
-        while not ended and least > road.target:
-            progress = done / sweeps
-            if time_limit_s is not None:
-                progress = max(progress, (monotonic() - asked_at) / time_limit_s)
-            if progress >= 1:
-                break
-            noise = HOT * (COLD / HOT) ** progress
-            for k in rng.permutation(len(road.sides)).tolist():
-                side = road.sides[k]
-                for one, two in _pairs(side, rng):
-                    if ended or (time_limit_s is not None and monotonic() - asked_at > time_limit_s):
-                        break
-                    value += _circulate(min_cost_flow, side, one, two, steps, top, first, cost, noise, rng)
-                    if value < least:
-                        best, least = steps[:-1].copy(), value
-            done += 1
-    x = np.arange(len(road.cost)) - np.repeat(road.first, last) < np.repeat(best, last)
-    return Outcome(
-        status="feasible", x=x.astype(np.float64), objective=float(least), solver="walk", seconds=monotonic() - asked_at
-    )
-
-
-def _value(road: _Road, steps: Ints) -> int:
-    """The cost of so many steps of each cell."""
-    total = np.concatenate(([0], np.cumsum(road.cost)))
-    return int((total[road.first + steps] - total[road.first]).sum())
-
-
-def _pairs(side: _Side, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
-    """All codes of a dimension in random pairs within their groups, in batches."""
-    order = rng.permutation(len(side.group))
-    order = order[np.argsort(side.group[order], kind="stable")]
-    group = side.group[order]
-    start = np.searchsorted(group, group)
-    odd = (np.arange(len(group)) - start) % 2 == 1
-    two = np.flatnonzero(odd)
-    two = rng.permutation(two)
-    batch = max(BATCH // side.cell.shape[1], 1)
-    return [(order[two[k : k + batch] - 1], order[two[k : k + batch]]) for k in range(0, len(two), batch)]
-
-
-def _circulate(
-    flow: object,
-    side: _Side,
-    one: Ints,
-    two: Ints,
-    steps: Ints,
-    top: Ints,
-    first: Ints,
-    cost: Floats,
-    noise: float,
-    rng: np.random.Generator,
-) -> int:
-    """Move the layers ``one`` against ``two`` as is best under noise; what that costs."""
-    a, b = side.cell[one].ravel(), side.cell[two].ravel()
-    against = np.repeat(side.sign[one] * side.sign[two] > 0, side.cell.shape[1])
-    ta, tb = steps[a], steps[b]
-    a_up, a_down = ta < top[a], ta > 0
-    b_up, b_down = tb < top[b], tb > 0
-    up = a_up & np.where(against, b_down, b_up)
-    down = a_down & np.where(against, b_up, b_down)
-    # The positions that can move, once for each way.
-    at = np.concatenate((np.flatnonzero(up), np.flatnonzero(down)))
-    way = np.ones(len(at), np.int64)
-    way[int(up.sum()) :] = -1
-    other = np.where(against[at], -way, way)
-    price = _price(cost[1], first[a[at]] + ta[at], way) + _price(cost[1], first[b[at]] + tb[at], other)
-    z = rng.random(len(at))
-    dear = np.rint(np.clip(_FINE * (price + noise * np.log(z / (1 - z))), -1e9, 1e9)).astype(np.int64)
-    # Standing still costs what all the arcs that pay together bring, so no dearer arc is ever used.
-    pair = at // side.cell.shape[1]
-    most = np.bincount(pair, np.maximum(-dear, 0), minlength=len(one))
-    use = dear < most[pair]
-    at, way, dear, pair = at[use], way[use], dear[use], pair[use]
-    if not len(at):
-        return 0
-    position = at - pair * side.cell.shape[1]
-    tail, head = side.tail[position] + pair * side.nodes, side.head[position] + pair * side.nodes
-    # Arcs that pay are taken at once, and offered backwards.
-    taken = dear < 0
-    forward = (way > 0) != taken
-    start, stop = np.where(forward, tail, head), np.where(forward, head, tail)
-    nodes = len(one) * side.nodes
-    supply = np.bincount(start[taken], minlength=nodes) - np.bincount(stop[taken], minlength=nodes)
-    problem = flow.SimpleMinCostFlow()  # type: ignore[attr-defined]
-    arcs = problem.add_arcs_with_capacity_and_unit_cost(
-        start.astype(np.int32), stop.astype(np.int32), np.ones(len(at), np.int64), np.abs(dear)
-    )
-    problem.set_nodes_supplies(np.arange(nodes, dtype=np.int32), supply)
-    if problem.solve() != problem.OPTIMAL:
-        raise SolverError(
-            f"OR-tools' minimum-cost flow found no circulation on {nodes} nodes, where standing still is one."
-        )
-    moved = np.flatnonzero((problem.flows(arcs) > 0) != taken)
-    if not len(moved):
-        return 0
-    # Up and down at one position is no move; its two prices are not those of the steps after one another, so it is not made.
-    net = np.bincount(at[moved], way[moved], minlength=len(a)).astype(np.int64)
-    where = np.flatnonzero(net)
-    way, other = net[where], np.where(against[where], -net[where], net[where])
-    spent = _price(cost[0], first[a[where]] + ta[where], way) + _price(cost[0], first[b[where]] + tb[where], other)
-    steps[a[where]] += way
-    steps[b[where]] += other
-    return round(float(spent.sum()))
-
-
-def _price(cost: Floats, place: Ints, way: Ints) -> Floats:
-    """What the next step up, or the last one down, costs."""
-    return np.where(way > 0, cost[np.minimum(place, len(cost) - 1)], -cost[place - 1])
+    return Side(cell, group, sign, np.maximum(network.tail, 0), np.maximum(network.head, 0), network.nodes)
