@@ -29,8 +29,10 @@ from cellward.table.network import Network
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+LEVELS_FROM = 1000
+"""Columns from which flows are sent level by level in this process; below, HiGHS answers before scipy would be loaded."""
 FLOW_FROM = 4000
-"""Columns from which a network goes to the flow solver's process; below, HiGHS answers before that process would have started."""
+"""Columns from which other networks go to the flow solver's process; below, HiGHS answers before that process would have started."""
 
 LARGEST_COEFFICIENT = 10**6
 """Equations with larger coefficients cannot be told apart from their neighbours either: HiGHS' word that no table exists is then not taken."""
@@ -58,8 +60,12 @@ def solve(model: RoundingModel, limits: Limits, clock: Clock | None = None, rows
         return Found("optimal", "nothing to decide", np.zeros(0, np.int64), 0)
     clock = Clock(limits) if clock is None else clock
     network = model.instance.relations.network if model.one_step else None
-    if network is not None and not rows and (len(columns) >= FLOW_FROM or not tellable(columns.cost)):
-        return _flow(model, network, clock)
+    if network is not None and not rows:
+        worker = len(columns) >= FLOW_FROM or not tellable(columns.cost)
+        if worker or len(columns) >= LEVELS_FROM:
+            found = _flow(model, network, clock, worker=worker)
+            if found is not None:
+                return found
     kept = independent(model) if network is None else network.equations
     return _relaxation(model, kept, limits, clock, rows)
 
@@ -72,8 +78,11 @@ def _asked(clock: Clock, adapter: Callable[..., Outcome], question: Any, **optio
     return outcome
 
 
-def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
-    """Minimum-cost flow of the moves away from the nearest choice: all costs ≥ 0, and only what fails to add up has to move."""
+def _flow(model: RoundingModel, network: Network, clock: Clock, *, worker: bool) -> Found | None:
+    """Minimum-cost flow of the moves away from the nearest choice: all costs ≥ 0, and only what fails to add up has to move.
+
+    None where it is not simple enough for this process, and no ``worker`` is to be asked.
+    """
     columns = model.columns
     tail, head = network.tail[columns.cell], network.head[columns.cell]
     arc: Ints | slice = slice(None) if int(tail.min()) >= 0 else np.flatnonzero(tail >= 0)
@@ -92,6 +101,8 @@ def _flow(model: RoundingModel, network: Network, clock: Clock) -> Found:
     unit = unit_of(cost)
     flow = FlowModel(tail=tail, head=head, capacity=top, cost=cost // unit, supply=-need)
     outcome = ask(_levels, flow, columns=flow.arcs)
+    if outcome.x is None and not worker:
+        return None
     if outcome.x is None:
         outcome = _asked(clock, solve_flow, flow, columns=flow.arcs)
     if outcome.x is None:
@@ -111,12 +122,14 @@ def _levels(flow: FlowModel) -> Outcome:
 
 
 def any_rounding(model: RoundingModel, limits: Limits, clock: Clock) -> Found:
-    """Some rounding, as fast as possible: along cycles in a network, elsewhere from a vertex that is repaired; the bound is that of single cells."""
+    """Some rounding, as fast as possible: in a network the least one where flows are simple, else one along cycles; elsewhere a vertex, repaired."""
     columns = model.columns
     every = np.arange(len(columns))
     network = model.instance.relations.network if model.one_step else None
     across = len(columns) == int(model.free.sum()) and model.between
     if network is not None and across:
+        if len(columns) >= LEVELS_FROM and (found := _flow(model, network, clock, worker=False)) is not None:
+            return found
         x = model.nearest.copy()
         arc = np.flatnonzero(network.tail[columns.cell] >= 0)
         cell = columns.cell[arc]
