@@ -37,6 +37,12 @@ FLOW_FROM = 4000
 LARGEST_COEFFICIENT = 10**6
 """Equations with larger coefficients cannot be told apart from their neighbours either: HiGHS' word that no table exists is then not taken."""
 
+LARGE = 4000
+"""Columns from which a block is searched for a near-optimal rounding: branch and bound would not end."""
+
+FEW_BROKEN = 0.01
+"""A block with at most this share of its columns fractional at the vertex goes on to branch and bound all the same."""
+
 _WHOLE = 1e-6
 """An x this near to a whole number is taken for it; the table made of it is checked exactly."""
 
@@ -209,15 +215,52 @@ def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Cl
     split = np.unique(block[broken])
     costs = leaf_costs(model)
     value, bound = _value_and_bound(model, np.flatnonzero(~np.isin(block, split)), x)
+    used: list[str] = []
     for label in split.tolist():
         part = np.flatnonzero(block == label)
-        found = _branch(model, equations, part, costs, limits, clock, rows)
+        found, start = None, None
+        if len(part) >= LARGE:
+            found = _searched(model, equations, part, vertex, limits, clock, rows)
+            start = None if found.x is None else found.x.astype(float)
+        if found is None or (
+            found.status == "feasible" and not clock.over and float(broken[part].mean()) <= FEW_BROKEN
+        ):
+            found = _branch(model, equations, part, costs, limits, clock, rows, start)
         if found.x is None or found.bound is None:
             return found
         x[part] = found.x
         value += int(columns.cost[part] @ found.x)
         bound += found.bound
-    return Found("optimal" if bound == value else "feasible", "HiGHS MIP", x, bound, vertex.multipliers)
+        used.append(found.engine)
+    engine = " and ".join(dict.fromkeys(used))
+    return Found("optimal" if bound == value else "feasible", engine, x, bound, vertex.multipliers)
+
+
+def _searched(
+    model: RoundingModel,
+    equations: Ints,
+    part: Ints,
+    vertex: Vertex,
+    limits: Limits,
+    clock: Clock,
+    rows: Sequence[Row],
+) -> Found:
+    """A near-optimal rounding of a large block, with the relaxation's bound."""
+    from cellward.protect.rounding.improve import improve
+
+    assert vertex.x is not None and vertex.multipliers is not None
+    question, unit, used = linear(model, equations, part, model.columns.cost, rows)
+    floor = float(question.cost @ vertex.x[part])
+    duals = None if rows else vertex.multipliers[used] * model.common[used] / unit
+    found = improve(model, question, part, vertex.x[part], floor, limits, clock, duals)
+    if found.interrupted:
+        clock.stop()
+    if found.x is None:
+        return Found("unknown", found.engine)
+    value, least = int(model.columns.cost[part] @ found.x), _least(model, part)
+    if tellable(model.columns.cost):
+        least = max(least, min(value, unit * math.ceil(floor - 1e-6 * max(1.0, abs(floor)))))
+    return Found("optimal" if least == value else "feasible", found.engine, found.x, least)
 
 
 def _value_and_bound(model: RoundingModel, part: Ints, x: Ints) -> tuple[int, int]:
@@ -239,12 +282,13 @@ def _branch(
     limits: Limits,
     clock: Clock,
     rows: Sequence[Row],
+    start: Floats | None = None,
 ) -> Found:
     """Branch and bound on one block; its objective moves in whole units, so a gap below one is no gap."""
     question, unit, _ = linear(model, equations, part, costs, rows)
     outcome = _asked(
         clock, solve_mip, question, columns=len(part), threads=limits.threads, seed=limits.seed, absolute_gap=1 - 1e-3,
-        stoppable=True,
+        start=start, stoppable=True,
     )  # fmt: skip
     if outcome.x is None:
         return Found(_none(outcome, question, "HiGHS MIP"), "HiGHS MIP")

@@ -39,8 +39,10 @@ FEW_BROKEN = 0.01
 """Up to this share of fractional columns the rounding is looked for around them."""
 STARTERS = 8
 """CP-SAT's threads for a first rounding: its searchers for one come in with the eighth, whatever the number of cores."""
-WALK_SHARE = 0.75
+WALK_SHARE = 0.95
 """The part of the time left that the walk may take."""
+WALK_POSITIONS = 6e8
+"""Positions that a walk without a time limit looks at: about half a minute."""
 ELIGIBLE = 0.5
 """The share of columns, those of the smallest reduced costs, that neighbourhoods decide anew."""
 SMALLEST, LARGEST_FREE, LARGEST_LIMITED = 800, 1500, 50_000
@@ -351,7 +353,8 @@ class _Search:
         steps = np.bincount(np.searchsorted(cell, self.model.columns.cell[self.part]), self.x).astype(np.int64)
         road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.target, self.limits.seed)
         limit = None if self.clock.left is None else WALK_SHARE * self.clock.left
-        outcome = ask(solve_walk, road, columns=len(self.part), time_limit_s=limit, threads=self.limits.threads)
+        most = WALK_POSITIONS if limit is None else math.inf
+        outcome = ask(solve_walk, road, columns=len(self.part), positions=most, time_limit_s=limit)
         self.interrupted |= outcome.interrupted
         if outcome.x is not None:
             self.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")
