@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -253,8 +253,28 @@ def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: in
             if bound is not None and Fraction(int(shift[i]), denominator) == sign * bound and bound.denominator > 1:
                 ends.fraction[i, side] = center + sign * bound
             break
-    if ends.region.whole and ends.open[side][i]:
+    if not ends.open[side][i]:
+        return
+    if ends.region.whole:
         _settle_whole(ends, model, cost, i, side, effort)
+    elif ends.levels is not None:
+        _show_whole(ends, model, i, side, effort)
+
+
+def _show_whole(ends: Ends, model: AttackerModel, i: int, side: int, effort: Effort) -> None:
+    """A whole table that reaches the level: a vertex with too many different fractions is not brought to exact numbers."""
+    goal = float(ends.goal[side][i] - ends.region.center[i])
+    question = model.linear(whole=True)
+    lower, upper = question.lower.copy(), question.upper.copy()
+    at = int(np.searchsorted(model.free, i))
+    if not lower[at] <= goal <= upper[at]:
+        return
+    (upper, lower)[side][at] = goal
+    question = replace(question, lower=lower, upper=upper)
+    limit = PUSH_SECONDS if effort.left is None else min(effort.left, PUSH_SECONDS)
+    outcome = ask(solve_mip, question, columns=len(lower), time_limit_s=limit)
+    if outcome.x is not None:
+        _see(ends, model, outcome.x)
 
 
 def _settle_whole(ends: Ends, model: AttackerModel, cost: Floats, i: int, side: int, effort: Effort) -> None:
