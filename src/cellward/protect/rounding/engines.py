@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cellward.errors import SolverError
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding.cycles import round_along_cycles
+from cellward.protect.rounding.improve import FEW_BROKEN, improve
 from cellward.protect.rounding.linear import Row, blocks, independent, leaf_costs, linear, tellable, unit_of
 from cellward.protect.rounding.model import RoundingModel
 from cellward.solve.ask import ask
@@ -39,9 +40,6 @@ LARGEST_COEFFICIENT = 10**6
 
 LARGE = 4000
 """Columns from which a block is searched for a near-optimal rounding: branch and bound would not end."""
-
-FEW_BROKEN = 0.01
-"""A block with at most this share of its columns fractional at the vertex goes on to branch and bound all the same."""
 
 _WHOLE = 1e-6
 """An x this near to a whole number is taken for it; the table made of it is checked exactly."""
@@ -218,13 +216,12 @@ def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Cl
     used: list[str] = []
     for label in split.tolist():
         part = np.flatnonzero(block == label)
-        found, start = None, None
+        few = float(broken[part].mean()) <= FEW_BROKEN
+        found = None
         if len(part) >= LARGE:
-            found = _searched(model, equations, part, vertex, limits, clock, rows)
-            start = None if found.x is None else found.x.astype(float)
-        if found is None or (
-            found.status == "feasible" and not clock.over and float(broken[part].mean()) <= FEW_BROKEN
-        ):
+            found = _searched(model, equations, part, vertex, limits, clock, rows, start_only=few)
+        if found is None or (few and found.status != "optimal" and not clock.over):
+            start = None if found is None or found.x is None else found.x.astype(float)
             found = _branch(model, equations, part, costs, limits, clock, rows, start)
         if found.x is None or found.bound is None:
             return found
@@ -244,15 +241,15 @@ def _searched(
     limits: Limits,
     clock: Clock,
     rows: Sequence[Row],
+    *,
+    start_only: bool,
 ) -> Found:
-    """A near-optimal rounding of a large block, with the relaxation's bound."""
-    from cellward.protect.rounding.improve import improve
-
+    """A near-optimal rounding of a large block, with the relaxation's bound; ``start_only``: just the first one."""
     assert vertex.x is not None and vertex.multipliers is not None
     question, unit, used = linear(model, equations, part, model.columns.cost, rows)
     floor = float(question.cost @ vertex.x[part])
     duals = None if rows else vertex.multipliers[used] * model.common[used] / unit
-    found = improve(model, question, part, vertex.x[part], floor, limits, clock, duals)
+    found = improve(model, question, part, vertex.x[part], floor, limits, clock, duals, start_only=start_only)
     if found.interrupted:
         clock.stop()
     if found.x is None:

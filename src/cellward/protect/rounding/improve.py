@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FEW_BROKEN = 0.01
-"""Up to this share of fractional columns the rounding is looked for around them."""
+"""Up to this share of fractional columns a rounding is looked for around them, and branch and bound can be expected to end."""
 STARTERS = 8
 """CP-SAT's threads for a first rounding: its searchers for one come in with the eighth, whatever the number of cores."""
 WALK_SHARE = 0.95
@@ -75,17 +75,19 @@ def improve(
     limits: Limits,
     clock: Clock,
     duals: Floats | None = None,
+    *,
+    start_only: bool = False,
 ) -> ImproveResult:
-    """The best rounding found of one block, whole and exact.
+    """The best rounding found of one block, whole and exact; ``start_only``: the first one.
 
     ``part`` are the block's columns, ``question`` its linear model with the plain costs, ``vertex`` an optimum of its relaxation, ``floor`` its
     value, and ``duals`` those of the question's rows (found again when not given).
     """
     search = _Search(model, question, part, vertex, floor, limits, clock, duals)
     search.start()
-    if search.going:
+    if search.going and not start_only:
         search.walk()
-    if search.going:
+    if search.going and not start_only:
         search.neighbourhoods()
     return ImproveResult(search.x, " + ".join(search.engines), search.interrupted)
 
