@@ -18,6 +18,7 @@ from cellward.risk.levels import Levels
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 LOW, HIGH = 0, 1
+HAIR = 1e-9
 MOST_KEPT = 2 * 10**7
 """Numbers kept as witnesses for other attackers when no levels are to be shown."""
 
@@ -53,6 +54,8 @@ class Ends:
         self.asked[levels.cell if levels is not None else slice(None) if cells is None else cells] = True
         self.start: Ints | None = None
         """The whole table of the region seen last."""
+        self.reached = np.zeros((2, 0 if levels is None else len(levels)))
+        """How far tables with fractions move the cells with levels."""
         self.witnesses: list[Witness] = []
         """The tables that brought an end nearer, as far as memory is worth it."""
         self._lock = Lock()  # parts of the ends may be settled side by side
@@ -129,8 +132,20 @@ class Ends:
         if not self.region.contains_shift(shift, denominator):
             return False
         down, up = self.region.center + shift // denominator, self.region.center - (-shift) // denominator
-        self._take(up, down, Witness(shift, denominator))
+        witness = Witness(shift, denominator)
+        if not self._take(up, down, witness) and self._wider(shift / denominator):
+            self.witnesses.append(witness)
         return True
+
+    def _wider(self, moved: NDArray[np.float64]) -> bool:
+        """Whether a table with fractions, which rounds to nothing nearer, widens a cell of which a width is asked by more than a hair."""
+        if self.levels is None or not self.levels.spl.any():
+            return False
+        asked = moved[self.levels.cell]
+        wider = (self.levels.spl > 0) & ((asked < self.reached[LOW] - HAIR) | (asked > self.reached[HIGH] + HAIR))
+        np.minimum(self.reached[LOW], asked, out=self.reached[LOW])
+        np.maximum(self.reached[HIGH], asked, out=self.reached[HIGH])
+        return bool(wider.any())
 
     def _nearer(self, low: Ints, high: Ints) -> bool:
         open_low, open_high = self.open

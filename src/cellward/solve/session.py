@@ -45,8 +45,11 @@ class Session:
         if self._highs is not None:
             self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)
 
-    def maximise(self, cost: Floats, *, time_limit_s: float | None = None) -> Outcome:
-        """The model with this objective; ``row_duals`` y bound it: cost − Aᵀ·y is ≤ 0 where x is at its lower bound and ≥ 0 at its upper one."""
+    def maximise(self, cost: Floats, *, time_limit_s: float | None = None, again: bool = True) -> Outcome:
+        """The model with this objective, asked ``again`` in another way where HiGHS has no answer.
+
+        ``row_duals`` y bound it: cost − Aᵀ·y is ≤ 0 where x is at its lower bound and ≥ 0 at its upper one.
+        """
         if self._highs is None:
             self._highs = self._load()
         h = self._highs
@@ -59,6 +62,11 @@ class Session:
         h.run()
         word = h.getModelStatus().name
         verdict = VERDICTS.get(word)
+        if verdict is None and again:  # from another basis, after the presolve, it may do
+            self._highs = h = self._load()
+            h.setOptionValue("presolve", "choose")
+            h.setOptionValue("simplex_strategy", 1)
+            return self.maximise(cost, time_limit_s=time_limit_s, again=False)
         if verdict is None:
             self._highs = None
             raise SolverError(f"HiGHS stopped without an answer (status {word}) in an attacker's problem.")

@@ -64,9 +64,10 @@ class Search:
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
         if found.x is None or self._audit(self.model.values(found.x)).protected or self._passes(found.x):
             return found
-        if self._root() == "infeasible":
-            return Found("infeasible", f"HiGHS LP with {self._told}")
         least = found.bound
+        if self._root() == "infeasible":
+            none = Found("infeasible", f"HiGHS LP with {self._told}")
+            return self._doubted(none, least) if self.doubtful else none
         while True:
             found = engines.solve(self.model, self.limits, self.clock, self.rows)
             named = replace(found, engine=f"{found.engine} with {self._told}")
