@@ -114,7 +114,7 @@ def test_every_unit_in_several_leaves():
 def test_equal_contributions_stand_in_the_order_of_their_units():
     records = {"r": ["x"] * 4, "v": [3, 3, 3, 3], "firm": ["10", "9", "b", "a"]}
     assert at(Table.from_microdata(records, dims=["r"], measure="v"), "x")[4] == ["record 1", "record 2", "record 3"]
-    assert at(Table.from_microdata(records, dims=["r"], measure="v", contributor="firm"), "x")[4] == ["10", "9", "a"]
+    assert at(Table.from_microdata(records, dims=["r"], measure="v", contributor="firm"), "x")[4] == ["9", "a", "b"]
 
 
 @pytest.mark.parametrize("largest", [1, 2, 5])

@@ -37,10 +37,10 @@ def solve_levels(model: FlowModel) -> Outcome:
     """Solve the flow, or answer ``unknown`` at once: this is not the method for the model, or there is no flow.
 
     >>> import numpy as np
-    >>> one, cost, supply = np.array([1, 0]), np.array([3, 2]), np.array([1, -1])
+    >>> one, cost, supply = np.array([1, 0]), np.array([2, 3]), np.array([1, -1])
     >>> outcome = solve_levels(FlowModel(tail=1 - one, head=one, capacity=one, cost=cost, supply=supply))
     >>> outcome.status, outcome.x.tolist(), outcome.objective
-    ('optimal', [1.0, 0.0], 3.0)
+    ('optimal', [1.0, 0.0], 2.0)
     """
     began = perf_counter()
     found = _levels(model)
