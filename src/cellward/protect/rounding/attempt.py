@@ -232,9 +232,9 @@ def hopeless(model: RoundingModel) -> str:
     names, decimals = model.instance.labels, model.instance.decimals
     if len(empty):
         i = int(empty[0])
-        return f"{names.name(i)} has no multiple of its base next to it inside its bounds; widen the bounds or choose a smaller base"
+        return f"{names.name(i)} has no multiple of its base next to it inside its bounds"
     if len(impossible := model.impossible):
         j = int(impossible[0])
         words = equation_text(model.instance.relations, names, j, decimals)
-        return f"equation {j}, {words}, cannot be met by neighbouring multiples of its cells' bases; choose other bases"
+        return f"equation {j}, {words}, cannot be met by neighbouring multiples of its cells' bases"
     return ""
