@@ -163,6 +163,8 @@ class Attempt:
     @property
     def _remedy(self) -> str:
         more = f", allow more steps (max_steps={self.steps + 1})" if self.steps >= self.options.max_steps else ""
+        if self.options.small_counts != "free":  # which more steps do not go with
+            more = ", leave small counts free"
         return f"; choose another base{more}, widen the cells' bounds or free fixed cells"
 
     def _unreachable(self, sentences: Sequence[str]) -> str:

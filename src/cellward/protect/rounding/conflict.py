@@ -52,7 +52,8 @@ class Conflict:
             around = instance.labels.name(self.cells[0])
             return f"the conflict lies among {len(self.equations):,} equations and {len(self.cells):,} cells around {around}"
         more = f", and {len(self.equations) - SHOWN} more" if len(self.equations) > SHOWN else ""
-        return f"these sums of {len(self.cells):,} cells cannot hold together: {'; '.join(words)}{more}"
+        cells = "one free cell" if len(self.cells) == 1 else f"{len(self.cells):,} free cells"
+        return f"these sums of {cells} cannot hold together: {'; '.join(words)}{more}"
 
 
 def of_equations(model: RoundingModel, limits: Limits, clock: Clock) -> Conflict:
