@@ -183,7 +183,7 @@ def test_a_killed_worker_is_a_solver_error(monkeypatch, tmp_path, how):
 
     def solve(model, **options):
         worker.warm_up()
-        mine = worker._worker.process.pid
+        mine = worker._lanes[0].worker.process.pid
         os.kill(mine, signal.SIGSTOP)  # held, so that it cannot answer first
         timer = threading.Timer(0.01, lambda: (os.kill(mine, how), os.kill(mine, signal.SIGCONT)))
         if how == signal.SIGKILL:

@@ -57,11 +57,11 @@ def child_runs(monkeypatch, code):
 
 
 def pid():
-    return worker._worker.process.pid
+    return worker._lanes[0].worker.process.pid
 
 
 def test_the_worker_is_kept():
-    assert worker._worker is None
+    assert worker._lanes[0].worker is None
     solve_flow(MODEL)
     first = pid()
     assert solve_flow(MODEL).objective == 2
@@ -134,7 +134,7 @@ def test_time_limit_counts_the_wait_for_another_thread():
     worker.warm_up()
     slow = threading.Thread(target=worker.call, args=(time.sleep, 600.0), kwargs={"time_limit_s": 2.0})
     slow.start()
-    while not worker._lock.locked():
+    while not worker._lanes[0].lock.locked():
         time.sleep(0.01)
     assert solve_flow(MODEL, time_limit_s=0.1).status == "unknown"
     slow.join()
@@ -200,7 +200,7 @@ def test_a_stray_signal_of_our_own_writing_is_nobodys_crash(monkeypatch, tmp_pat
 
 def test_killed_while_idle_is_nobodys_crash():
     solve_flow(MODEL)
-    first = worker._worker.process
+    first = worker._lanes[0].worker.process
     os.kill(first.pid, signal.SIGKILL)
     os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
     assert solve_flow(MODEL).objective == 2
@@ -267,7 +267,7 @@ def test_ctrl_c_leaves_no_half_read_answer():
     with pytest.raises(KeyboardInterrupt):
         worker.call(time.sleep, 600.0)
     alarm.join()
-    assert worker._worker is None
+    assert worker._lanes[0].worker is None
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
     assert solve_flow(MODEL).objective == 2
@@ -303,7 +303,7 @@ def test_a_second_ctrl_c_raises(monkeypatch):
         worker.call(time.sleep, 600.0, stoppable=True)
     for timer in timers:
         timer.join()
-    assert worker._worker is None
+    assert worker._lanes[0].worker is None
     assert solve_flow(MODEL).objective == 2
 
 
@@ -411,7 +411,7 @@ import os, signal, sys, threading, time
 sys.path.insert(0, {source!r})
 from cellward.solve import worker
 worker.warm_up()
-print(worker._worker.process.pid, flush=True)
+print(worker._lanes[0].worker.process.pid, flush=True)
 {then}
 """
 
@@ -454,14 +454,14 @@ from cellward.solve.flow import solve_flow
 from cellward.solve.model import FlowModel
 one = np.array([1])
 model = FlowModel(tail=one - 1, head=one, capacity=one, cost=one, supply=np.array([1, -1]))
-before = worker._worker.process.pid
+before = worker._lanes[0].worker.process.pid
 child = os.fork()
 if child == 0:
-    good = worker._worker is None and solve_flow(model).status == "optimal" and worker._worker.process.pid != before
+    good = worker._lanes[0].worker is None and solve_flow(model).status == "optimal" and worker._lanes[0].worker.process.pid != before
     worker.shut_down()
     os._exit(0 if good else 1)
 assert os.waitpid(child, 0)[1] == 0
-assert solve_flow(model).status == "optimal" and worker._worker.process.pid == before
+assert solve_flow(model).status == "optimal" and worker._lanes[0].worker.process.pid == before
 """
     ended = run(PARENT.format(source=SOURCE, then=then))
     assert (ended.returncode, ended.stderr) == (0, "")

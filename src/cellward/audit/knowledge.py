@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND, freeze
+from cellward.exact import NO_BOUND, freeze, one_number
 
 Ints = NDArray[np.int64]
 Kind = Literal["strict", "paper"]
@@ -74,7 +74,7 @@ class Knowledge:
         ``small`` is the method's public option, which needs the public bounds ``lower`` (and ``upper``, if there are any); see :func:`_spared`.
         """
         _check_kind(kind)
-        reach = _times(base, steps)
+        reach = _times(np.asarray(one_number(base)), steps)
         width = reach
         if kind == "strict":
             width = np.maximum(width - 1, 0)

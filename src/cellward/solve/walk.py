@@ -1,265 +1,100 @@
-"""Walk: roundings of a table by random pairs of its layers, moved against each other along circulations; in the worker process (see worker.py).
-
-Two codes of one dimension that stand in the same equations along it can only move against each other, position by position; with all else fixed,
-what is left is a table of one dimension less. Where that is a network, the best move is a minimum-cost circulation, found in microseconds. The costs
-are disturbed by logistic noise that cools down, so that the walk leaves local optima.
-"""
+"""Walk: roundings by circulations under noise that cools down, stretch by stretch (see stretch.py); on two cores two walks, side by side."""
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import SolverError
-from cellward.solve import worker
-from cellward.solve.model import Floats, Ints
+from cellward.solve.model import Ints
 from cellward.solve.outcome import Outcome
+from cellward.solve.stretch import Road, Stretch, walk_on
 
 HOT: Final = 0.125
 COLD: Final = 0.08
 """The noise at the start and at the end, in mean costs of a step: above, a walk wanders about; below, it stands still."""
-BATCH: Final = 4500
-"""Positions in one circulation: enough that preparing it costs no more than solving it."""
-FINE: Final = 1000
-"""Costs in circulations are whole: thousandths of the mean."""
-NOISES: Final = 2**16
-"""Draws of noise, used again and again from random places on."""
-SWAPPED: Final = np.array([0, 2, 1, 3], np.uint8)
-"""Ways up (1) and down (2), exchanged."""
+STRETCHES: Final = 60
+LEAST_STRETCH_S: Final = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One dimension of a table, as the walk sees it: columns of each code and position, and the network of the positions.
-
-    ``cell[code, position]`` numbers the block's cells (−1: none to decide there). Two codes of one ``group`` may move against each other, by
-    ``sign`` · ``sign``.
-    """
-
-    cell: Ints
-    group: Ints
-    sign: Ints
-    tail: Ints
-    head: Ints
-    nodes: int
-
-
-@dataclass(frozen=True, eq=False)
-class Road:
-    """All a walk needs: cell k has the steps first[k] to first[k + 1] of ``cost``, cheap first, and starts with ``steps[k]`` of them taken.
-
-    ``guide`` are the reduced costs: every circulation costs the same in them, but few single steps pay, so it is found sooner.
-    """
-
-    sides: tuple[Side, ...]
-    first: Ints
-    cost: Ints
-    guide: Floats
-    steps: Ints
-    target: int
-    seed: int
-
-    @property
-    def many(self) -> Ints:
-        """How many steps each cell has."""
-        return np.diff(self.first, append=len(self.cost))
-
-
-def solve_walk(road: Road, *, positions: float, time_limit_s: float | None = None) -> Outcome:
+def solve_walk(
+    road: Road, *, target: int, positions: float, time_limit_s: float | None = None, threads: int = 1
+) -> Outcome:
     """The best rounding met (x of every step, its cost as objective); at Ctrl-C the best so far, ``interrupted``.
 
-    The walk ends when it has looked at so many ``positions``, and the same road then has the same walk; with a time limit it cools down in time.
+    A walk ends when it has looked at so many ``positions``, and the same road then has the same walk; with a time limit it cools down in time. It
+    also ends at a cost of ``target``.
     """
+    began = monotonic()
     limit = None if time_limit_s is None or math.isinf(time_limit_s) else max(0.0, float(time_limit_s))
-    task = functools.partial(_walk, positions=float(positions), time_limit_s=limit, asked_at=monotonic())
-    # A walk ends by itself; the worker is only killed when it does not.
-    kill_s = None if limit is None else limit + max(5.0, 0.2 * limit)
-    return worker.call(task, road, time_limit_s=kill_s, stoppable=True)
-
-
-def _walk(road: Road, *, positions: float, time_limit_s: float | None, asked_at: float) -> Outcome:
-    """Sweep over all dimensions again and again, with less and less noise."""
-    ended = False
-
-    def stop() -> None:
-        nonlocal ended
-        ended = True
-
-    def spent() -> float:
-        return 0.0 if time_limit_s is None else (monotonic() - asked_at) / max(time_limit_s, 1e-3)
-
-    walker = _Walker(road)
-    best, least = walker.steps.copy(), walker.value
-    sweeps = max(positions / sum(side.cell.size for side in road.sides), 1.0)
-    with worker.stopping(stop):
-        for sweep in itertools.count():
-            progress = max(sweep / sweeps, spent())
-            if progress >= 1 or ended or least <= road.target:
-                break
-            noise = HOT * (COLD / HOT) ** progress
-            for k in walker.rng.permutation(len(walker.views)).tolist():
-                for one, two in walker.pairs(walker.views[k]):
-                    if ended or spent() >= 1:
-                        break
-                    walker.circulate(walker.views[k], one, two, noise)
-                    if walker.value < least:
-                        best, least = walker.steps.copy(), walker.value
-    x = np.arange(len(road.cost)) - np.repeat(road.first, road.many) < np.repeat(best, road.many)
+    walks = [_Walk.start(road, lane) for lane in range(2 if threads > 1 else 1)]
+    interrupted = False
+    try:
+        interrupted = _go(walks, target, positions, limit, began)
+    except KeyboardInterrupt:
+        interrupted = True
+    best = min(walks, key=lambda walk: walk.least)
+    x = np.arange(len(road.cost)) - np.repeat(road.first, road.many) < np.repeat(best.best, road.many)
     return Outcome(
-        status="feasible", x=x.astype(np.float64), objective=float(least), solver="walk", seconds=monotonic() - asked_at
+        status="feasible",
+        x=x.astype(np.float64),
+        objective=float(best.least),
+        solver="walk",
+        seconds=monotonic() - began,
+        interrupted=interrupted,
     )
 
 
-class _Walker:
-    """Where a walk is: the ``steps`` of each cell, their ``value``, and a view of each dimension."""
+@dataclass(eq=False)
+class _Walk:
+    """Where one walk is, the best place that it came by, and the lane of the worker that walks."""
 
-    def __init__(self, road: Road) -> None:
-        from ortools.graph.python import min_cost_flow
-
-        self.new_flow = min_cost_flow.SimpleMinCostFlow
-        self.rng = np.random.default_rng(road.seed)
-        self.first, self.many, self.steps = road.first, road.many, road.steps.copy()
-        self.several = bool(self.many.max(initial=0) > 1)
-        # One step more, for cells at an end.
-        self.cost = np.concatenate((road.cost, [0]))
-        mean = max(float(np.abs(road.cost).mean()), 1e-9)
-        self.guide = FINE * np.clip(np.concatenate((road.guide, [0.0])) / mean, -1e6, 1e6)
-        self.views = [_View.of(side, len(road.first)) for side in road.sides]
-        self._look(np.arange(len(road.first)))
-        z = self.rng.random(NOISES + 2 * max(len(view.pair) for view in self.views))
-        self.noises = FINE * np.log(z / (1 - z))
-        total = np.concatenate(([0], np.cumsum(road.cost)))
-        self.value = int((total[road.first + road.steps] - total[road.first]).sum())
-
-    def _look(self, cell: Ints) -> None:
-        """See where cells can go."""
-        steps = self.steps[cell]
-        at = self.first[cell] + steps
-        can_up, can_down = steps < self.many[cell], steps > 0
-        up, down = self.guide[at], -self.guide[at - 1]
-        for view in self.views:
-            place = view.place[cell]
-            turned = view.turned[cell]
-            ways = np.where(turned, 2 * can_up + can_down, can_up + 2 * can_down).astype(np.uint8)
-            view.ways[place], view.contrary[place] = ways, SWAPPED[ways]
-            view.up[place], view.down[place] = np.where(turned, down, up), np.where(turned, up, down)
-
-    def pairs(self, view: _View) -> list[tuple[Ints, Ints]]:
-        """The codes of a dimension in random pairs within their groups, in batches."""
-        order = self.rng.permutation(len(view.group))
-        order = order[np.argsort(view.group[order], kind="stable")]
-        group = view.group[order]
-        second = np.flatnonzero((np.arange(len(group)) - np.searchsorted(group, group)) % 2 == 1)
-        second = self.rng.permutation(second)
-        cuts = range(0, len(second), view.batch)
-        return [(order[second[k : k + view.batch] - 1], order[second[k : k + view.batch]]) for k in cuts]
-
-    def circulate(self, view: _View, one: Ints, two: Ints, noise: float) -> None:
-        """Move the layers ``one`` against ``two`` as is best under noise."""
-        shape = (-1, view.positions)
-        ways = view.ways.reshape(shape)[one].ravel() & view.contrary.reshape(shape)[two].ravel()
-        up, down = np.flatnonzero(ways & 1), np.flatnonzero(ways & 2)
-        at = np.concatenate((up, down))
-        pair = view.pair[at]
-        a, b = one[pair] * view.positions + view.position[at], two[pair] * view.positions + view.position[at]
-        many = len(up)
-        price = np.concatenate((view.up[a[:many]] + view.down[b[:many]], view.down[a[many:]] + view.up[b[many:]]))
-        offset = int(self.rng.integers(NOISES))
-        dear = (price + noise * self.noises[offset : offset + len(at)]).astype(np.int64)
-        # Standing still costs what all the arcs that pay bring together, so no dearer arc is ever used.
-        most = np.bincount(pair, np.maximum(-dear, 0), minlength=len(one))
-        use = np.flatnonzero(dear < most[pair])
-        if not len(use):
-            return
-        at, dear = at[use], dear[use]
-        tail, head = view.tail[at], view.head[at]
-        # Arcs that pay are taken at once, and offered backwards.
-        paying = dear < 0
-        rising = use < many
-        forward = rising != paying
-        start, stop = np.where(forward, tail, head), np.where(forward, head, tail)
-        nodes = len(one) * view.nodes
-        supply = np.bincount(start[paying], minlength=nodes) - np.bincount(stop[paying], minlength=nodes)
-        problem = self.new_flow()
-        arcs = problem.add_arcs_with_capacity_and_unit_cost(start, stop, np.ones(len(at), np.int64), np.abs(dear))
-        problem.set_nodes_supplies(np.arange(nodes, dtype=np.int32), supply)
-        if problem.solve() != problem.OPTIMAL:
-            raise SolverError(f"OR-tools found no circulation on {nodes} nodes, where standing still is one.")
-        moved = np.flatnonzero((problem.flows(arcs) > 0) != paying)
-        if not len(moved):
-            return
-        if self.several:  # up and down at one position are no steps at all
-            moved = moved[np.bincount(at[moved])[at[moved]] == 1]
-        way = np.where(rising[moved], 1, -1)
-        a, b = view.cell[a[use[moved]]], view.cell[b[use[moved]]]
-        self._step(a, np.where(view.turned[a], -way, way))
-        self._step(b, np.where(view.turned[b], way, -way))
-
-    def _step(self, cell: Ints, way: Ints) -> None:
-        """Move cells one step up (1) or down (−1)."""
-        at = self.first[cell] + self.steps[cell]
-        self.value += int(np.where(way > 0, self.cost[at], -self.cost[at - 1]).sum())
-        self.steps[cell] += way
-        self._look(cell)
-
-
-@dataclass(frozen=True, eq=False)
-class _View:
-    """The cells of a dimension, code by code and position by position: where they can go (up 1, down 2), and the price of it.
-
-    Codes of sign −1 are seen turned around, so that two codes always move against each other. ``pair``, ``position``, ``tail`` and ``head`` are those
-    of a batch of pairs.
-    """
-
-    cell: Ints
-    group: Ints
-    positions: int
-    nodes: int
-    batch: int
-    place: Ints
-    turned: NDArray[np.bool_]
-    ways: NDArray[np.uint8]
-    contrary: NDArray[np.uint8]
-    up: Floats
-    down: Floats
-    pair: Ints
-    position: Ints
-    tail: NDArray[np.int32]
-    head: NDArray[np.int32]
+    road: Road
+    best: Ints
+    least: float
+    lane: int
+    rng: np.random.Generator
 
     @staticmethod
-    def of(side: Side, cells: int) -> _View:
-        codes, positions = side.cell.shape
-        batch = max(min(BATCH // positions, codes // 2), 1)
-        flat = side.cell.ravel()
-        known = np.flatnonzero(flat >= 0)
-        place = np.full(cells, len(flat), np.int64)  # a cell that has no place here is seen in one beyond all
-        place[flat[known]] = known
-        turned = np.zeros(cells, bool)
-        turned[flat[known]] = (side.sign < 0)[known // positions]
-        pair, position = np.divmod(np.arange(batch * positions), positions)
-        size = (codes + 1) * positions
-        return _View(
-            cell=flat,
-            group=side.group,
-            positions=positions,
-            nodes=side.nodes,
-            batch=batch,
-            place=place,
-            turned=turned,
-            ways=np.zeros(size, np.uint8),
-            contrary=np.zeros(size, np.uint8),
-            up=np.zeros(size),
-            down=np.zeros(size),
-            pair=pair,
-            position=position,
-            tail=(side.tail[position] + pair * side.nodes).astype(np.int32),
-            head=(side.head[position] + pair * side.nodes).astype(np.int32),
-        )
+    def start(road: Road, lane: int) -> _Walk:
+        return _Walk(road, road.steps, math.inf, lane, np.random.default_rng([road.seed, lane]))
+
+    def on(self, noise: float, sweeps: float, time_limit_s: float | None, target: int) -> bool:
+        """One stretch; whether Ctrl-C ended it."""
+        road = replace(self.road, seed=int(self.rng.integers(2**62)))
+        out = walk_on(road, noise=noise, sweeps=sweeps, time_limit_s=time_limit_s, least=target, lane=self.lane)
+        if isinstance(out, Stretch) and out.x is not None:
+            self.road = replace(road, steps=out.x.astype(np.int64))
+            if out.least < self.least:
+                self.best, self.least = out.best, out.least
+        elif not out.interrupted:
+            raise SolverError("A stretch of a walk did not end; nothing is released")
+        return out.interrupted
+
+
+def _go(walks: list[_Walk], target: int, positions: float, limit: float | None, began: float) -> bool:
+    """Stretch after stretch with less and less noise; whether Ctrl-C ended it."""
+    sweeps = max(positions / sum(side.cell.size for side in walks[0].road.sides), 1.0)
+    each, done = max(sweeps / STRETCHES, 1.0), 0.0
+    with ThreadPoolExecutor(1) as second:
+        while all(walk.least > target for walk in walks):
+            spent = 0.0 if limit is None else (monotonic() - began) / max(limit, 1e-3)
+            progress = max(0.0 if math.isinf(sweeps) else done / sweeps, spent)
+            if progress >= 1:
+                return False
+            done += each
+            time = None if limit is None else min(max(limit / STRETCHES, LEAST_STRETCH_S), limit * (1 - spent))
+            stretch = HOT * (COLD / HOT) ** progress, each, time, target
+            others: list[Future[bool]] = [second.submit(walk.on, *stretch) for walk in walks[1:]]
+            try:
+                if walks[0].on(*stretch):
+                    return True
+            finally:  # a stretch is short, and its lane must be left in order
+                for other in others:
+                    other.result()
+    return False

@@ -5,6 +5,8 @@ so neither waits for the other to read. The parent reads and writes plainly and 
 kills the child at the time limit, which ends any read or write that the parent may be in.
 
 Ctrl-C ends the child too, and what it had found is lost; in a stoppable call the child is asked for it first.
+
+There are two such workers at most, one a lane: the second is started when a caller with two threads asks for it.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ def call(
     time_limit_s: float | None = None,
     crash_dir: Path | None = None,
     stoppable: bool = False,
+    lane: int = 0,
 ) -> Outcome:
     """Run ``task(model)`` in the worker: a module-level function, or a ``functools.partial`` of one with keywords.
 
@@ -60,15 +63,17 @@ def call(
 
     ``stoppable``: the task works inside ``stopping``. Ctrl-C then asks it to stop and returns its answer, or ``unknown``
     when there is none within STOP_GRACE_S; the outcome is marked ``interrupted``. A second Ctrl-C raises.
+    Calls in different lanes run side by side.
     """
     began = perf_counter()
     limit = math.inf if time_limit_s is None else max(0.0, time_limit_s)
     request = pack((task, model))
-    lock = _lock
+    own = _lanes[lane]
+    lock = own.lock
     if not lock.acquire(timeout=min(limit, threading.TIMEOUT_MAX) if math.isfinite(limit) else -1):
         return _out_of_time(began)
     try:
-        answer, stopped = _exchange(request, limit - (perf_counter() - began), stoppable=stoppable)
+        answer, stopped = _exchange(own, request, limit - (perf_counter() - began), stoppable=stoppable)
     except _TimeLimitError:
         return _out_of_time(began)
     except _StoppedError:
@@ -88,16 +93,14 @@ def call(
 
 def warm_up() -> None:
     """Start the worker, which loads OR-tools while the caller goes on; the first call is then as fast as the next."""
-    with _lock:
-        _started()
+    with _lanes[0].lock:
+        _lanes[0].started()
 
 
 def shut_down() -> None:
-    """End the worker, if there is one; the next call starts another."""
-    global _worker
-    ended, _worker = _worker, None
-    if ended is not None:
-        ended.stop()
+    """End the workers, if there are any; the next call starts another."""
+    for lane in _lanes:
+        lane.shut_down()
 
 
 def replay(path: Path | str, *, time_limit_s: float | None = None) -> Outcome:
@@ -194,21 +197,39 @@ def _stop_signal_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_lock = threading.Lock()
-_worker: _Worker | None = None
+class _Lane:
+    """A worker, if there is one, and who may talk to it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.worker: _Worker | None = None
+
+    def started(self) -> _Worker:
+        """The living worker; one that died while idle is nobody's crash and is replaced."""
+        if self.worker is not None and (self.worker.process.poll() is not None or self.worker.expired):
+            self.shut_down()
+        if self.worker is None:
+            self.worker = _Worker()
+        return self.worker
+
+    def shut_down(self) -> str:
+        """End the worker, if there is one, and say how it ended."""
+        ended, self.worker = self.worker, None
+        return "" if ended is None else ended.stop()
+
+    def disown(self) -> None:
+        """In a forked child: the worker, its pipes and the lock's holder stayed with the parent."""
+        self.lock = threading.Lock()
+        if self.worker is not None:
+            self.worker.process.returncode = 0  # not ours to wait for
+            self.worker.close()
+            self.worker = None
 
 
-def _started() -> _Worker:
-    """The living worker; one that died while idle is nobody's crash and is replaced."""
-    global _worker
-    if _worker is not None and (_worker.process.poll() is not None or _worker.expired):
-        shut_down()
-    if _worker is None:
-        _worker = _Worker()
-    return _worker
+_lanes = (_Lane(), _Lane())
 
 
-def _exchange(request: list[memoryview], limit_s: float, *, stoppable: bool) -> tuple[object, bool]:
+def _exchange(lane: _Lane, request: list[memoryview], limit_s: float, *, stoppable: bool) -> tuple[object, bool]:
     """Ask the worker and wait for its answer; one ended by the parent's own writing is replaced and asked again.
 
     Returns the answer, and whether the worker was asked to stop.
@@ -216,14 +237,14 @@ def _exchange(request: list[memoryview], limit_s: float, *, stoppable: bool) -> 
     began = perf_counter()
     for _ in range(MOST_STRAY):
         with contextlib.suppress(_StraySignalError):
-            return _exchange_once(request, limit_s - (perf_counter() - began), stoppable=stoppable)
-    return _exchange_once(request, limit_s - (perf_counter() - began), stoppable=stoppable)
+            return _exchange_once(lane, request, limit_s - (perf_counter() - began), stoppable=stoppable)
+    return _exchange_once(lane, request, limit_s - (perf_counter() - began), stoppable=stoppable)
 
 
-def _exchange_once(request: list[memoryview], limit_s: float, *, stoppable: bool) -> tuple[object, bool]:
+def _exchange_once(lane: _Lane, request: list[memoryview], limit_s: float, *, stoppable: bool) -> tuple[object, bool]:
     if limit_s <= 0:
         raise _TimeLimitError
-    worker = _started()
+    worker = lane.started()
     timer = threading.Timer(min(limit_s, threading.TIMEOUT_MAX), worker.expire) if math.isfinite(limit_s) else None
     sent = stopped = False
     try:
@@ -248,10 +269,10 @@ def _exchange_once(request: list[memoryview], limit_s: float, *, stoppable: bool
             raise EOFError
         answer = unpack(parts)
         if stopped:
-            _bury(worker)  # the signal may have come after the answer, and would then stop the next call's task
+            lane.shut_down()  # the signal may have come after the answer, and would then stop the next call's task
         return answer, stopped
     except (OSError, EOFError):
-        ending = _bury(worker)
+        ending = lane.shut_down()
         if stopped:
             raise _StoppedError from None
         if worker.expired:
@@ -259,7 +280,7 @@ def _exchange_once(request: list[memoryview], limit_s: float, *, stoppable: bool
         raise (_StraySignalError if -worker.process.returncode == STRAY_SIGNAL else _CrashError)(ending) from None
     except BaseException:
         # Ctrl-C, say: an answer half read would be taken for the next one's, so this worker answers nobody any more.
-        _bury(worker)
+        lane.shut_down()
         raise
     finally:
         if timer is not None:
@@ -267,20 +288,10 @@ def _exchange_once(request: list[memoryview], limit_s: float, *, stoppable: bool
             timer.join()  # or it might, already awake, kill the worker under the next call
 
 
-def _bury(worker: _Worker) -> str:
-    global _worker
-    _worker = None
-    return worker.stop()
-
-
 def _disown() -> None:
-    """In a forked child: the worker, its pipes and the lock's holder stayed with the parent."""
-    global _lock, _worker
-    _lock = threading.Lock()
-    if _worker is not None:
-        _worker.process.returncode = 0  # not ours to wait for
-        _worker.close()
-        _worker = None
+    """In a forked child."""
+    for lane in _lanes:
+        lane.disown()
 
 
 def _ending(code: int) -> str:

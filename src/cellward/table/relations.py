@@ -177,7 +177,7 @@ class Relations:
         """M·a − b, exactly: in int64 when nothing can overflow there, in Python integers otherwise (result saturates at ±2^62)."""
         largest = max(int(a.max(initial=0)), -int(a.min(initial=0))) * self.largest * max(self.longest, 1)
         if largest + int(np.abs(self.rhs).max(initial=0)) < 2**62:
-            entries = a[self.indices]
+            entries = a.take(self.indices)
             entries *= self.coefs
             return self.sums(entries) - self.rhs
         values = a.tolist()

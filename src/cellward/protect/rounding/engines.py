@@ -88,7 +88,7 @@ def _flow(model: RoundingModel, network: Network, clock: Clock, *, worker: bool)
     None where it is not simple enough for this process, and no ``worker`` is to be asked.
     """
     columns = model.columns
-    tail, head = network.tail[columns.cell], network.head[columns.cell]
+    tail, head = network.tail.take(columns.cell), network.head.take(columns.cell)
     arc: Ints | slice = slice(None) if int(tail.min()) >= 0 else np.flatnonzero(tail >= 0)
     tail, head, top, cost = tail[arc], head[arc], columns.top[arc], columns.cost[arc]
     flipped = cost < 0

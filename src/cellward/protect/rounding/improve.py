@@ -28,7 +28,8 @@ from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-from cellward.solve.walk import Road, Side, solve_walk
+from cellward.solve.stretch import Road, Side
+from cellward.solve.walk import solve_walk
 from cellward.table.relations import Relations, ranges
 
 Ints = NDArray[np.int64]
@@ -39,7 +40,7 @@ FEW_BROKEN = 0.01
 """Up to this share of fractional columns a rounding is looked for around them, and branch and bound can be expected to end."""
 STARTERS = 8
 """CP-SAT's threads for a first rounding: its searchers for one come in with the eighth, whatever the number of cores."""
-WALK_SHARE = 0.95
+WALK_SHARE = 0.98
 """The part of the time left that the walk may take."""
 WALK_POSITIONS = 6e8
 """Positions that a walk without a time limit looks at: about half a minute."""
@@ -346,17 +347,20 @@ class _Search:
     # ---- walk ------------------------------------------------------------------------------------------------------------------------------
 
     def walk(self) -> None:
-        """Circulations on pairs of layers, in the worker."""
+        """Circulations on pairs of layers."""
         assert self.x is not None
         sides = _sides(self.model, self.part, self.question)
         if not sides:
             return
         cell, first = np.unique(self.model.columns.cell[self.part], return_index=True)
         steps = np.bincount(np.searchsorted(cell, self.model.columns.cell[self.part]), self.x).astype(np.int64)
-        road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.target, self.limits.seed)
+        road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.limits.seed)
         limit = None if self.clock.left is None else WALK_SHARE * self.clock.left
         most = WALK_POSITIONS if limit is None else math.inf
-        outcome = ask(solve_walk, road, columns=len(self.part), positions=most, time_limit_s=limit)
+        outcome = ask(
+            solve_walk, road, columns=len(self.part), target=self.target, positions=most, time_limit_s=limit,
+            threads=self.limits.threads,
+        )  # fmt: skip
         self.interrupted |= outcome.interrupted
         if outcome.x is not None:
             self.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")

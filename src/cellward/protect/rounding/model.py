@@ -120,7 +120,7 @@ class RoundingModel:
     @cached_property
     def r(self) -> Ints:
         """The step of the free cells, 0 elsewhere."""
-        return np.where(self.free, self.allowed.step, 0)
+        return np.asarray(self.free * self.allowed.step)
 
     @cached_property
     def columns(self) -> Columns:
@@ -166,7 +166,7 @@ class RoundingModel:
         if self._step:
             filled = np.flatnonzero(np.diff(relations.indptr))
             out = np.zeros(relations.equations, np.int64)
-            out[filled] = np.logical_or.reduceat(self.free[relations.indices], relations.indptr[filled])
+            out[filled] = np.logical_or.reduceat(self.free.take(relations.indices), relations.indptr[filled])
             return out * self._step
         return gcds(relations, np.abs(relations.coefs) * self.r[relations.indices])
 
@@ -199,7 +199,7 @@ class RoundingModel:
     @cached_property
     def nearest(self) -> Ints:
         """x of the cheapest choice cell by cell, additive or not."""
-        return np.where(self.columns.cost < 0, self.columns.top, 0)
+        return np.asarray((self.columns.cost < 0) * self.columns.top)
 
     def narrowed(self, lo: Ints, hi: Ints) -> RoundingModel:
         """The same with narrower allowed sets (their ends are moved inwards to the next allowed value)."""
@@ -210,9 +210,14 @@ class RoundingModel:
 
     def values(self, x: Ints) -> Ints:
         """v = lo + step·Σx."""
-        moved = np.zeros(self.instance.cells, np.int64)
-        np.add.at(moved, self.columns.cell, x)
-        return np.asarray(self.allowed.lo + self.r * moved)
+        cell, moved = self.columns.cell, np.zeros(self.instance.cells, np.int64)
+        if len(cell) == np.count_nonzero(self.free):
+            moved[cell] = x
+        else:
+            np.add.at(moved, cell, x)
+        moved *= self.r
+        moved += self.allowed.lo
+        return moved
 
     def steps_of(self, v: Ints) -> Ints:
         """x of allowed values: the columns of each cell filled in order."""
