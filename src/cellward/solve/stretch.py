@@ -23,12 +23,15 @@ from cellward.solve.outcome import Outcome
 
 BATCH: Final = 4500
 """Positions in one circulation: enough that preparing it costs no more than solving it."""
-FINE: Final = 1000
-"""Costs in circulations are whole: thousandths of the mean."""
+FINE: Final = 64
+"""Costs in circulations are whole: 64ths of the mean."""
 NOISES: Final = 2**16
 """Draws of noise, used again and again from random places on."""
+Bools = NDArray[np.bool_]
 SWAPPED: Final = np.array([0, 2, 1, 3], np.uint8)
 """Ways up (1) and down (2), exchanged."""
+ROUNDS: Final = 6
+"""Rounds after which distances that still fall are taken for a sign of a cycle."""
 GRACE_S: Final = 5.0
 """A stretch ends by itself; the worker is only killed when it does not."""
 
@@ -183,10 +186,11 @@ class _Walker:
         """Move the layers ``one`` against ``two`` as is best under noise."""
         shape = (-1, view.positions)
         ways = view.ways.reshape(shape)[one].ravel() & view.contrary.reshape(shape)[two].ravel()
-        up, down = np.flatnonzero(ways & 1), np.flatnonzero(ways & 2)
+        up, down = (np.flatnonzero(bits.view(bool)) for bits in (ways & 1, ways >> 1))
         at = np.concatenate((up, down))
         pair = view.pair[at]
-        a, b = one[pair] * view.positions + view.position[at], two[pair] * view.positions + view.position[at]
+        position = view.position[at]
+        a, b = (one * view.positions)[pair] + position, (two * view.positions)[pair] + position
         many = len(up)
         price = np.concatenate((view.up[a[:many]] + view.down[b[:many]], view.down[a[many:]] + view.up[b[many:]]))
         offset = int(self.rng.integers(NOISES))
@@ -196,14 +200,19 @@ class _Walker:
         use = np.flatnonzero(dear < most[pair])
         if not len(use):
             return
+        use = use[_cycling(view, at[use], use < many, dear[use], pair[use], len(one))]
+        if not len(use):
+            return
         at, dear = at[use], dear[use]
-        tail, head = view.tail[at], view.head[at]
+        which, place = np.unique(pair[use], return_inverse=True)
+        shift = ((place - pair[use]) * view.nodes).astype(np.int32)
+        tail, head = view.tail[at] + shift, view.head[at] + shift
         # Arcs that pay are taken at once, and offered backwards.
         paying = dear < 0
         rising = use < many
         forward = rising != paying
         start, stop = np.where(forward, tail, head), np.where(forward, head, tail)
-        nodes = len(one) * view.nodes
+        nodes = len(which) * view.nodes
         supply = np.bincount(start[paying], minlength=nodes) - np.bincount(stop[paying], minlength=nodes)
         problem = self.new_flow()
         arcs = problem.add_arcs_with_capacity_and_unit_cost(start, stop, np.ones(len(at), np.int64), np.abs(dear))
@@ -228,6 +237,23 @@ class _Walker:
         self._look(cell)
 
 
+def _cycling(view: _View, at: Ints, rising: Bools, dear: Ints, pair: Ints, pairs: int) -> Ints:
+    """The arcs of the pairs that may have a cycle that pays: there, distances go on falling (Bellman and Ford). Most pairs have none."""
+    tail, head = view.tail[at], view.head[at]
+    start, stop = np.where(rising, tail, head), np.where(rising, head, tail)
+    distance = np.zeros(pairs * view.nodes, np.int64)
+    for _ in range(ROUNDS):
+        new = distance.take(start)
+        new += dear
+        lower = (new < distance.take(stop)).nonzero()[0]
+        if not len(lower):
+            return lower
+        np.minimum.at(distance, stop.take(lower), new.take(lower))
+    falling = np.zeros(pairs, bool)
+    falling[pair[lower]] = True
+    return np.flatnonzero(falling[pair])
+
+
 @dataclass(frozen=True, eq=False)
 class _View:
     """The cells of a dimension, code by code and position by position: where they can go (up 1, down 2), and the price of it.
@@ -243,7 +269,7 @@ class _View:
     nodes: int
     batch: int
     place: Ints
-    turned: NDArray[np.bool_]
+    turned: Bools
     ways: NDArray[np.uint8]
     contrary: NDArray[np.uint8]
     up: Floats
