@@ -297,3 +297,32 @@ def test_followers_are_certified():
     table = counts(4, 5, seed=2, mean=30)
     p = cw.ControlledRounding(10, only="totals").protect(table)
     assert p.certificate().check() and p.release() is not None
+
+
+def test_a_bound_a_hair_above_a_whole_number_is_not_believed(monkeypatch):
+    """HiGHS has been seen to end at 602 with the bound 601.0000000011, where 601 is the optimum."""
+    from dataclasses import replace
+
+    from cellward.solve.highs import solve_mip
+
+    def hasty(question, **options):
+        best = solve_mip(question, **options)
+        x = best.x.copy()
+        worse = solve_mip(
+            replace(
+                question,
+                indptr=np.append(question.indptr, question.indptr[-1] + len(x)),
+                indices=np.append(question.indices, np.arange(len(x))),
+                coefs=np.append(question.coefs, question.cost),
+                row_lower=np.append(question.row_lower, best.objective + 1),
+                row_upper=np.append(question.row_upper, np.inf),
+            )
+        )
+        return replace(worse, status="optimal", bound=worse.objective - 1 + 1e-9)
+
+    table = counts(5, 5, 5, seed=4)
+    best = cw.ControlledRounding(5).protect(table)
+    assert best.engine == "HiGHS MIP"
+    monkeypatch.setattr(engines, "solve_mip", hasty)
+    p = cw.ControlledRounding(5).protect(table)
+    assert (p.status, p.objective, p.engine) == ("optimal", best.objective, "HiGHS MIP and CP-SAT")
