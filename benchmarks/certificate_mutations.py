@@ -39,6 +39,7 @@ from random_tables import random_case
 from results import table
 
 import cellward as cw
+from cellward.aim import Aim
 from cellward.allowed import AllowedSet
 from cellward.audit import verify as checker
 from cellward.audit.bound import prove_bound
@@ -133,11 +134,11 @@ class Steps:
             low = (at - self.first) // self.step + 1
         return Steps(self.first, self.step, low), Steps(self.first + low * self.step, self.step, self.count - low)
 
-    def corners(self, a: int) -> list[int]:
-        """Two values at each end and two to each side of a: a convex function with its kink at a has its least and all its steps among them."""
+    def corners(self, t: int) -> list[int]:
+        """Two values at each end and two to each side of t: a convex function with its kink at t has its least and all its steps among them."""
         if self.step == 0:
             return [self.first]
-        k = (a - self.first) // self.step
+        k = (t - self.first) // self.step
         places = {0, 1, k - 1, k, k + 1, k + 2, self.count - 2, self.count - 1}
         return [self.first + place * self.step for place in sorted(places) if 0 <= place < self.count]
 
@@ -214,14 +215,14 @@ class Reading:
     """A certificate, columns written out; raises MalformedError."""
 
     def __init__(self, c: Json) -> None:
-        (form, version, salt, method, decimals, weight_decimals, equations, nominal, lower, upper, published, allowed, weight, objective,
+        (form, version, salt, method, decimals, weight_decimals, equations, nominal, lower, upper, published, allowed, weight, target, objective,
          knowledge, protection, levels, attackers, definitions, witnesses, bound, status, engine) = entries(
             c, "format", "version", "salt", "method", "decimals", "weight_decimals", "equations", "nominal", "lower", "upper", "published",
-            "allowed", "weight", "objective", "knowledge", "protection", "levels", "attackers", "definitions", "witnesses", "bound", "status",
-            "engine",
+            "allowed", "weight", "target", "objective", "knowledge", "protection", "levels", "attackers", "definitions", "witnesses", "bound",
+            "status", "engine",
         )  # fmt: skip
         text(form, "cellward certificate")
-        need(whole(version) == 2, "another version")
+        need(whole(version) == 3, "another version")
         need(re.fullmatch("[0-9a-fA-F]{64}", text(salt)), "salt is not 64 hexadecimal digits")
         need(type(method) is dict and type(method.get("name")) is str, "the method has no name")
         self.method = method
@@ -251,6 +252,7 @@ class Reading:
             Steps(lo, s, max(0, (hi - lo) // s + 1) if s else 1) for lo, hi, s in zip(los, his, self.step, strict=True)
         ]
         self.w = column(weight, n, 0)
+        self.t = self.a if target is None else numbers(target, n)
         self.objective = None if objective is None else whole(objective, 0)
         self._read_knowledge(knowledge)
         self.protection = text(protection, "shown", "none asked", "ignored")
@@ -403,6 +405,23 @@ def roundings(r: Reading, i: int) -> tuple[int, int, int]:
     return low, high, step
 
 
+def misperturbed(r: Reading) -> bool:
+    """Check 2: whether the allowed sets are not those of a cell perturbation."""
+    for i, (a, q, own) in enumerate(zip(r.a, r.knowledge["amount"], r.sets, strict=True)):
+        least, most = r.lower[i], r.upper[i]
+        if r.knowledge["form"] == "distance":
+            low, high = a - q, a + q
+        else:
+            low, high = (a // q * q, -(-a // q) * q) if q else (a, a)
+        low, high = low if least is None else max(low, least), high if most is None else min(high, most)
+        runs = own.count == 1 or (own.count > 1 and own.step == 1)
+        if not runs or not low <= own.first <= own.last <= high:
+            return True
+        if r.knowledge["form"] == "base" and (own.first, own.last) != (low, high):
+            return True
+    return False
+
+
 @dataclass(frozen=True)
 class Region:
     """What one attacker cannot rule out: the equations, these bounds, and whether values are whole."""
@@ -451,6 +470,8 @@ def plain_claim(r: Reading) -> str | None:
             high = high if most is None else min(high, most // step * step)
             if low <= high and not (low in own and high in own):
                 return "a cell was not free to be rounded"
+    if r.method["name"] == "cell perturbation" and (r.rule != "perturbed" or misperturbed(r)):
+        return "a cell was not free to be perturbed, or further than stated"
     if r.protection == "none asked" and any(k.asked(r.levels) for k in r.attackers):
         return "a level is asked"
     if r.v is None:
@@ -464,7 +485,7 @@ def plain_claim(r: Reading) -> str | None:
             low, high, step = roundings(r, i)
             if v % step or not low <= v <= high:
                 return "a published value is not a rounding"
-    if r.objective != sum(w * abs(v - a) for w, v, a in zip(r.w, r.v, r.a, strict=True)):
+    if r.objective != sum(w * abs(v - t) for w, v, t in zip(r.w, r.v, r.t, strict=True)):
         return "another objective"
     lo, hi, _ = box(r)
     if not within(r.a, lo, hi):
@@ -587,9 +608,9 @@ def leaf(r: Reading, node: Json, sets: list[Steps]) -> Fraction | str | None:
     d = node["denominator"]
     right, m = slope(r, list(zip(node["equation"], node["multiplier"], strict=True)))
     if node["kind"] == "dual":
-        each = zip(r.w, r.a, m, sets, strict=True)
+        each = zip(r.w, r.t, m, sets, strict=True)
         return Fraction(
-            right + sum(min(d * w * abs(v - a) - c * v for v in own.corners(a)) for w, a, c, own in each), d
+            right + sum(min(d * w * abs(v - t) - c * v for v in own.corners(t)) for w, t, c, own in each), d
         )
     if node["kind"] == "farkas":
         least = right + sum(min(-c * own.first, -c * own.last) for c, own in zip(m, sets, strict=True))
@@ -619,8 +640,8 @@ def derive(r: Reading) -> Derived | str:
     g, multipliers = r.unit
     right, m = slope(r, multipliers)
     residue = right
-    for w, a, c, own in zip(r.w, r.a, m, r.sets, strict=True):
-        left = {(w * abs(v - a) - c * v) % g for v in (own.corners(a) if own.count else ())}
+    for w, t, c, own in zip(r.w, r.t, m, r.sets, strict=True):
+        left = {(w * abs(v - t) - c * v) % g for v in (own.corners(t) if own.count else ())}
         if len(left) > 1:
             return "a unit in which tables do not cost the same"
         residue += sum(left)
@@ -713,7 +734,7 @@ class Oracle:
 
     def least(self, r: Reading) -> int | str | None:
         """The least cost of all tables of allowed values; None: there is no table; a text: there are too many to try."""
-        return self._once("least", (r.rows, r.a, r.w, r.sets), lambda: self._least(r))
+        return self._once("least", (r.rows, r.t, r.w, r.sets), lambda: self._least(r))
 
     def _least(self, r: Reading) -> int | str | None:
         if not all(own.count for own in r.sets):
@@ -723,14 +744,14 @@ class Oracle:
             return "too many"
         order = _order(r, free)
         left = [right - sum(c * r.sets[i].first for i, c in terms.items() if i not in free) for right, terms in r.rows]
-        cost = sum(w * abs(s.first - a) for w, s, a in zip(r.w, r.sets, r.a, strict=True) if s.count == 1)
+        cost = sum(w * abs(s.first - t) for w, s, t in zip(r.w, r.sets, r.t, strict=True) if s.count == 1)
         # What the cells from the p-th on can add, at least and at most, to each equation of the p-th; their least cost.
         choices, room, cheap = [], [], [0]
         ends = [(0, 0)] * r.m
         for i in reversed(order):
             own = [r.sets[i].first + x * r.sets[i].step for x in range(r.sets[i].count)]
             mine = [(j, terms[i]) for j, (_, terms) in enumerate(r.rows) if terms.get(i)]
-            choices.append([(v, r.w[i] * abs(v - r.a[i])) for v in own])
+            choices.append([(v, r.w[i] * abs(v - r.t[i])) for v in own])
             room.append([(j, c, *ends[j]) for j, c in mine])
             cheap.append(cheap[-1] + min(w for _, w in choices[-1]))
             for j, c in mine:
@@ -823,9 +844,10 @@ def beaten(r: Reading, oracle: Oracle) -> str | None:
 
 WORDS = (
     "optimal", "feasible", "infeasible", "shown", "none asked", "ignored", "dual", "farkas", "modular", "strict", "paper", "rounded", "perturbed",
-    "interval", "suppressed", "adjusted", "distance", "base", "controlled rounding", "by hand", "external", "", "0", "1/2", "up", "zero", "free",
+    "interval", "suppressed", "adjusted", "distance", "base", "controlled rounding", "cell perturbation", "by hand", "external", "", "0", "1/2", "up",
+    "zero", "free",
 )  # fmt: skip
-RICH = ("allowed", "attackers", "bound", "definitions", "equations", "knowledge", "levels", "witnesses")
+RICH = ("allowed", "attackers", "bound", "definitions", "equations", "knowledge", "levels", "target", "witnesses")
 """Parts that are drawn three times as often as the others, unless they are empty."""
 DEEPER = 0.93
 """How often a mutation goes on into a list or an object, rather than changing it as a whole."""
@@ -905,7 +927,10 @@ def _change(holder: Json, at: Any, content: Json, rng: Random) -> str:
     elif type(value) is bool:
         holder[at] = new = rng.choice((not value, not value, not value, int(value), None, "true"))
     elif value is None:
-        holder[at] = new = rng.choice((0, 1, -1, 5, 10**6, [], {}, "", False))
+        lists = [
+            json.loads(json.dumps(content[key])) for key in ("nominal", "published") if type(content.get(key)) is list
+        ]
+        holder[at] = new = rng.choice((0, 1, -1, 5, 10**6, [], {}, "", False, *lists))
     elif type(value) is list:
         holder[at] = new = _other_list(value, content, rng)
     else:
@@ -958,7 +983,7 @@ def made_to_fit(content: Json, r: Reading) -> Json:
     """The same with right-hand sides, objective, status, base and bound as the rest has them, so that what is false lies deeper."""
     out = json.loads(json.dumps(content))
     out["equations"]["rhs"] = [sum(c * r.a[i] for i, c in terms.items()) for _, terms in r.rows]
-    found = None if r.v is None else sum(w * abs(v - a) for w, v, a in zip(r.w, r.v, r.a, strict=True))
+    found = None if r.v is None else sum(w * abs(v - t) for w, v, t in zip(r.w, r.v, r.t, strict=True))
     out |= {"objective": found, "status": "infeasible" if r.v is None else "feasible"}
     if r.method["name"] == "controlled rounding" and r.rule == "rounded":
         out["knowledge"] |= {"base": r.step, "steps": r.method.get("steps")}
@@ -1022,6 +1047,11 @@ def bank(seed: int = 0) -> Iterator[tuple[str, Json]]:
         yield from _by_hand(
             rule, (BANK["two_dimensional"], BANK["hierarchical"], BANK["three_dimensional"])[k % 3](), rng
         )
+    for k, (form, kind) in enumerate(
+        (("base", "strict"), ("base", "paper"), ("distance", "strict"), ("distance", "paper"))
+    ):
+        yield from _perturbed(form, kind, BANK["two_dimensional"](), rng)
+        yield from _perturbed(form, kind, cw.Table.from_array(np.random.default_rng(k).poisson(4, (2, 3))), rng)
     for k, (small, steps) in enumerate((("up", 1), ("zero", 1), ("up", 2), ("zero", 2), ("up", 1), ("zero", 1))):
         yield from _spared(small, steps, "paper" if k > 3 else "strict", rng)
     for small in ("free", "up", "zero"):
@@ -1133,8 +1163,34 @@ def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json
     yield from _certified(rule, made, v, allowed, method, knowledge, rng)
 
 
+def _perturbed(form: Any, kind: Any, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json]]:
+    """A cell perturbation with a target that is an end of every cell's values: by base all of them, by distance sometimes a single one."""
+    a = made.scaled
+    rounded = cw.ControlledRounding(5, ignore_levels=True).protect(made, key=KEY)
+    assert rounded.scaled is not None
+    v, amount = rounded.scaled, np.where(rounded.scaled == a, rng.choice((0, 5)), 5)
+    if form == "base":
+        lo, hi = a - a % np.maximum(amount, 1), a + -a % np.maximum(amount, 1)
+    else:
+        held = np.array([rng.random() < 0.3 for _ in a])
+        lo, hi = np.where(held, v, a - amount), np.where(held, v, a + amount)
+    allowed = AllowedSet(np.maximum(lo, made.lower), np.minimum(hi, made.upper), np.ones(made.cells, np.int64))
+    ends = zip(allowed.lo.tolist(), allowed.hi.tolist(), strict=True)
+    aim = Aim(np.array([rng.choice(one) for one in ends]), np.array([rng.choice((0, 1, 1, 2, 3)) for _ in a]))
+    knowledge = Knowledge.perturbed(v, amount, form=form, kind=kind, a=a)
+    method = {"name": "cell perturbation", "form": form}
+    yield from _certified(f"perturbation, {form}, {kind}", made, v, allowed, method, knowledge, rng, aim)
+
+
 def _certified(
-    rule: str, made: cw.Table, v: Any, allowed: AllowedSet, method: dict[str, Any], knowledge: Knowledge, rng: Random
+    rule: str,
+    made: cw.Table,
+    v: Any,
+    allowed: AllowedSet,
+    method: dict[str, Any],
+    knowledge: Knowledge,
+    rng: Random,
+    aim: Aim | None = None,
 ) -> Iterator[tuple[str, Json]]:
     """The certificate of a release, its levels as high as they are met."""
     a = made.scaled
@@ -1150,10 +1206,10 @@ def _certified(
             break
     else:
         return
-    objective = int((instance.weight * np.abs(v - a)).sum())
+    objective = (Aim(a, instance.weight) if aim is None else aim).cost(v)
     certificate = Certificate.of(
-        instance, v, allowed=allowed, method=method, knowledge=knowledge, evidence=evidence,
-        bound=prove_bound(instance, allowed, v=v).content, objective=objective, status="feasible", engine="by hand", salt="0a" * 32,
+        instance, v, allowed=allowed, aim=aim, method=method, knowledge=knowledge, evidence=evidence,
+        bound=prove_bound(instance, allowed, v=v, aim=aim).content, objective=objective, status="feasible", engine="by hand", salt="0a" * 32,
     )  # fmt: skip
     yield rule, json.loads(certificate.text)
 

@@ -7,6 +7,7 @@ from cellward.errors import CellwardError, InputError, SolverError, Verification
 from cellward.formats.registry import read, write
 from cellward.hierarchy import Hierarchy
 from cellward.job import Job
+from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 from cellward.protection import Protection
 from cellward.release import Release
@@ -26,6 +27,7 @@ from cellward.version import __version__
 __all__ = [
     "Attacker",
     "Audit",
+    "CellPerturbation",
     "CellwardError",
     "ControlledRounding",
     "Dominance",

@@ -206,35 +206,55 @@ def protect(
         Path,
         typer.Option(help="Folder for release.csv (public), protection.json and certificate.json.gz (confidential)."),
     ],
-    method: Annotated[str, typer.Option(help="round: controlled rounding.")] = "round",
-    base: Annotated[
+    method: Annotated[
         str,
+        typer.Option(help="round: controlled rounding; perturb: cell perturbation, which needs no rounding to exist."),
+    ] = "round",
+    base: Annotated[
+        str | None,
         typer.Option(
-            help="Rounding base, in the table's units; or one a level of sums, 0=5,1=10 (0: cells that are no sum)."
+            help="Base in the table's units, 5 unless given; or one a level of sums, 0=5,1=10 (0: cells that are no sum)."
         ),
-    ] = "5",
+    ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(help="perturb: move cells within this distance of their value, not between multiples of a base."),
+    ] = None,
     knowledge: Annotated[
-        str, typer.Option(help="What attackers read out of a rounded value: strict (the safe one) or paper.")
-    ] = "strict",
+        str | None,
+        typer.Option(help="What attackers read out of a value: strict (the safe one, the default) or paper."),
+    ] = None,
     max_steps: Annotated[
-        int,
-        typer.Option(help="Where no rounding exists, try multiples up to so many bases away; the number is published."),
-    ] = 1,
+        int | None,
+        typer.Option(
+            help="round: where no rounding exists, try multiples up to so many bases away; the number is published."
+        ),
+    ] = None,
     goal: Annotated[
-        str, typer.Option(help="least: the nearest rounding; any: some rounding, as fast as possible.")
-    ] = "least",
+        str | None, typer.Option(help="round: least, the nearest rounding; any, some rounding, as fast as possible.")
+    ] = None,
     unbiased: Annotated[
         bool,
-        typer.Option("--unbiased", help="Round up as often as values ask for on average, instead of to the nearest."),
+        typer.Option("--unbiased", help="round: up as often as values ask for on average, instead of to the nearest."),
     ] = False,
     small_counts: Annotated[
-        str, typer.Option(help="Counts below their base: free to become 0, never 0 (up), or always (zero).")
-    ] = "free",
+        str | None,
+        typer.Option(help="round: counts below their base are free to become 0, never 0 (up), or always (zero)."),
+    ] = None,
     only: Annotated[
-        str | None, typer.Option(help="Round only the leaves or only the totals; the other cells follow unit by unit.")
+        str | None,
+        typer.Option(help="round: only the leaves or only the totals; the other cells follow unit by unit."),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(help="perturb: between, costs as in a rounding; nearest, the distance to the nearer multiple."),
+    ] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(help="perturb: publish multiples of this, such as 1; otherwise the optimum with its decimals."),
     ] = None,
     ignore_levels: Annotated[
-        bool, typer.Option("--ignore-levels", help="Round without a look at the table's protection levels.")
+        bool, typer.Option("--ignore-levels", help="Without a look at the table's protection levels.")
     ] = False,
     attackers: Annotated[
         Path | None, typer.Option(help="CSV of what attackers know: attacker, the dimensions (or cell), lower, upper.")
@@ -264,28 +284,30 @@ def protect(
     """Protect a table and write its release with a certificate."""
     from cellward.formats.attackers import read_attackers
     from cellward.outputs import summary, write_outputs
-    from cellward.protect.rounding import ControlledRounding
+    from cellward.protect.named import method_named
 
-    if method != "round":
-        raise InputError(f"--method {method} is not known; use round")
-    rounding = ControlledRounding(
-        _by_level(base, "--base"),
-        knowledge=knowledge,
-        ignore_levels=ignore_levels,
-        max_steps=max_steps,
-        goal=goal,
-        unbiased=unbiased,
-        small_counts=small_counts,
-        only=only,
-    )
+    options = {
+        "base": _by_level(base, "--base"),
+        "within": _by_level(within, "--within"),
+        "knowledge": knowledge,
+        "ignore_levels": ignore_levels or None,
+        "max_steps": max_steps,
+        "goal": goal,
+        "unbiased": unbiased or None,
+        "small_counts": small_counts,
+        "only": only,
+        "objective": objective,
+        "grid": grid,
+    }
+    chosen = method_named(method, options, calling=f"--method {method}", option="--{}")
     secret = _key(key)
     with _progress(f"reading {source.name}"):
         table = _read(source, reading)
-    with _progress(f"rounding {table.cells:,} cells"), _ending_on_interrupt():
+    with _progress(f"protecting {table.cells:,} cells"), _ending_on_interrupt():
         known = None if attackers is None else read_attackers(attackers, table)
-        result = rounding.protect(
+        result = chosen.protect(
             table,
-            weights=None if weights is None else _by_level(weights, "--weights"),
+            weights=_by_level(weights, "--weights"),
             attackers=known,
             time_limit_s=time_limit,
             seed=seed,
@@ -299,9 +321,9 @@ def protect(
     _finish(result, table, out, write, as_json=as_json, show=show)
 
 
-def _by_level(text: str, option: str) -> Any:
-    """What is written after an option: one entry, or one a level of sums (0=5,1=10)."""
-    if "=" not in text:
+def _by_level(text: str | None, option: str) -> Any:
+    """What is written after an option: nothing, one entry, or one a level of sums (0=5,1=10)."""
+    if text is None or "=" not in text:
         return text
     entries = [entry.split("=") for entry in text.split(",")]
     if any(len(entry) != 2 or not entry[0].strip().isdecimal() for entry in entries):
@@ -659,11 +681,10 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         show_tables(result, Console(highlight=False))
     loss, unsafe = result.loss(), result.instance.sensitivity.unsafe
     proven = "proven least" if result.status == "optimal" else f"not proven least, gap {100 * (result.gap or 0):.3g} %"
-    what = (
-        "sum of changes"
-        if result.objective == loss.sum_abs
-        else f"weighted sum of changes {result.objective}, plain sum"
-    )
+    what = "sum of changes"
+    if result.objective != loss.sum_abs:
+        named = "weighted sum of changes" if result.aim is None else "objective"
+        what = f"{named} {result.objective:,}, plain sum of changes"
     unchanged = int((result.scaled[unsafe] == result.instance.a[unsafe]).sum())
     lines = [
         repr(table),
@@ -674,7 +695,8 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
     ]
     if unchanged:
         lines.append(
-            f"note: {unchanged:,} of {len(unsafe):,} unsafe cells are multiples of their base and are published as they are"
+            f"note: {unchanged:,} of {len(unsafe):,} unsafe cells "
+            f"{'are multiples of their base and ' if 'base' in result.method else ''}are published as they are"
         )
     if (steps := result.method.get("steps", 1)) > 1:
         lines.append(
@@ -687,12 +709,13 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
 
 def _proven(result: "Protection") -> str:
     """What of the optimum is proven in exact arithmetic."""
+    what = "sum of changes" if result.aim is None else "objective"
     if result.certified_bound is None:
-        return "certified: no bound on the sum of changes was proven"
+        return f"certified: no bound on the {what} was proven"
     if result.certified_bound == result.objective:
-        return "certified: no smaller sum of changes exists, proven in exact arithmetic"
+        return f"certified: no smaller {what} exists, proven in exact arithmetic"
     claim = "; that it is least is the solver's word" if result.status == "optimal" else ""
-    return f"certified: no sum of changes below {result.certified_bound:,} exists, proven in exact arithmetic{claim}"
+    return f"certified: no {what} below {result.certified_bound:,} exists, proven in exact arithmetic{claim}"
 
 
 def _shown(result: "Protection") -> str:

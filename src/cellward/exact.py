@@ -260,6 +260,12 @@ def one_number(column: Ints) -> Ints | np.int64:
     return column[0] if len(column) and (column == column[0]).all() else column
 
 
+def finer(bounds: Ints, factor: int) -> Ints:
+    """Bounds counted in a unit ``factor`` times finer; none, or one that would leave int64, becomes none."""
+    inside = np.abs(bounds) < NO_BOUND // factor
+    return np.where(inside, bounds * np.where(inside, factor, 1), np.sign(bounds) * NO_BOUND)
+
+
 def refuse_overflow(scaled: Ints) -> None:
     """Refuse numbers whose sums could leave int64; sums beyond 2^53 are refused by the table they end up in."""
     if float(np.abs(scaled.astype(float)).sum()) >= 2**62:

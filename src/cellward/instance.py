@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import Numbers, freeze
+from cellward.exact import Numbers, finer, freeze
 from cellward.risk.attacker import Attacker, check_attackers
 from cellward.risk.sensitivity import Sensitivity
 from cellward.table.labels import Labels
@@ -116,6 +116,23 @@ class Instance:
 
     def __repr__(self) -> str:
         return f"Instance({self.cells:,} cells, {self.relations.equations:,} equations, {len(self.sensitivity.unsafe):,} unsafe)"
+
+    def finer(self, places: int) -> Instance:
+        """The same instance counted in units of 10^−``places`` of its own."""
+        if not places:
+            return self
+        factor = 10**places
+        r = self.relations
+        return replace(
+            self,
+            relations=r if not r.rhs.any() else Relations(r.cells, r.indptr, r.indices, r.coefs, r.rhs * factor),
+            a=self.a * factor,
+            decimals=self.decimals + places,
+            lower=finer(self.lower, factor),
+            upper=finer(self.upper, factor),
+            sensitivity=self.sensitivity.scaled_by(factor),
+            attackers=tuple(attacker.times(factor) for attacker in self.attackers),
+        )
 
     def permuted(self, order: Ints) -> Instance:
         """The same instance when cell order[k] becomes cell k."""

@@ -23,7 +23,7 @@ from cellward.formats.toml_file import read_toml
 from cellward.hierarchy import Hierarchy
 from cellward.outputs import FILES, summary, write_outputs
 from cellward.protect.method import Method
-from cellward.protect.rounding import ControlledRounding
+from cellward.protect.named import method_named
 from cellward.protection import Protection
 from cellward.report.findings import findings_csv
 from cellward.risk.attacker import Attacker, Cell
@@ -55,6 +55,9 @@ _METHOD = {
     "unbiased": _FLAG,
     "small_counts": _TEXT,
     "only": (str, list),
+    "within": _ANY,
+    "objective": _TEXT,
+    "grid": _ANY,
     "weights": (str, dict),
     "time_limit": _NUMBER,
 }
@@ -111,8 +114,7 @@ class Job:
                 raise InputError(f"[{section}]: there is no {key} {what}; name it")
         if "dims" not in self.said["roles"]:
             raise InputError("[roles]: there is no dims; name the dimension columns")
-        if "method" in self.said and self.said["method"].get("name", "round") != "round":
-            raise InputError(f"[method] name={self.said['method']['name']!r} is not known; use round")
+        self.method  # noqa: B018 (its mistakes are told first)
         self._check_outputs()
         if "key" in self.said["output"] and "key_file" in self.said["output"]:
             raise InputError("[output]: give key or key_file, not both")
@@ -253,14 +255,14 @@ class Job:
         section = self.said.get("method")
         if section is None:
             return None
-        if "base" not in section:
-            raise InputError("[method]: there is no base; give the rounding base")
-        options = {
-            name: value for name, value in section.items() if name not in ("name", "base", "weights", "time_limit")
-        }
+        name = section.get("name", "round")
+        if "base" not in section and "within" not in section:
+            either = "the rounding base" if name == "round" else "it, or the distance (within)"
+            raise InputError(f"[method]: there is no base; give {either}")
+        options = {key: value for key, value in section.items() if key not in ("name", "weights", "time_limit")}
         if isinstance(options.get("only"), list):
             options["only"] = tuple(_cell(cell) for cell in options["only"])
-        return ControlledRounding(section["base"], **options)
+        return method_named(name, options, calling=f"[method] name={name!r}", option="[method] {}")
 
     # ---- doing it --------------------------------------------------------------------------------------------------------------------------
 

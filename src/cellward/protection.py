@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
+from cellward.aim import Aim
 from cellward.allowed import AllowedSet
 from cellward.audit.knowledge import Knowledge
 from cellward.errors import InputError, VerificationError
@@ -56,7 +57,9 @@ class Protection:
     published integers, or None. ``method`` is what the public may know of the method: its name and parameters.
     ``bound_scaled`` is the solver's word on the least objective possible, ``multipliers`` (one an equation) its hint at a proof. ``knowledge`` is
     what the values tell the public. ``conflicting_cells`` and ``conflicting_equations``: where ``infeasible`` comes from, as far as it was found.
-    ``ignore_levels``: nothing is shown of the protection levels. ``key`` (32 bytes, secret) salts the certificate.
+    ``proposal``: another method, ready to run, where this one has no answer. ``ignore_levels``: nothing is shown of the protection levels. ``aim``:
+    what is made small, where that is not Σ w·|v − a|; ``tolerance``: how far from its bound a result may be called optimal (methods that work in
+    fractions). ``key`` (32 bytes, secret) salts the certificate.
     """
 
     instance: Instance
@@ -71,6 +74,9 @@ class Protection:
     limit_reached: bool = False
     knowledge: Knowledge
     ignore_levels: bool = False
+    aim: Aim | None = None
+    tolerance: Fraction = Fraction(0)
+    proposal: Any = None
     conflicting_cells: tuple[int, ...] = ()
     conflicting_equations: tuple[int, ...] = ()
     multipliers: NDArray[np.float64] | None = field(default=None, repr=False)
@@ -79,7 +85,7 @@ class Protection:
     def __post_init__(self) -> None:
         freeze(self.scaled)
         check_key(self.key)
-        if self.status == "optimal" and self.bound_scaled is not None and self.bound_scaled != self.objective_scaled:
+        if self.status == "optimal" and self.bound_scaled is not None and not self._meets(self.bound_scaled):
             raise VerificationError("a result called optimal must meet its bound; nothing is released")
         if (self.scaled is None) != (self.status in ("infeasible", "failed")):
             raise VerificationError(
@@ -104,15 +110,24 @@ class Protection:
         """The protected values in the user's units, in cell order; None when there are none."""
         return None if self.scaled is None else exact.units(self.scaled, self.instance.decimals)
 
+    def _meets(self, bound: Fraction) -> bool:
+        return abs(self.objective_scaled - bound) <= self.tolerance
+
     @cached_property
-    def objective_scaled(self) -> int:
-        """Σ w·|v − a|, exact, in units of 10^−(decimals + weight_decimals)."""
+    def _aim(self) -> Aim:
+        return Aim(self.instance.a, self.instance.weight) if self.aim is None else self.aim
+
+    @cached_property
+    def cost_scaled(self) -> int:
+        """What the certificate states and bounds: Σ w·|v − a|, or the cost of the aim."""
         if self.scaled is None:
             raise VerificationError(f"a result called {self.status} has no objective")
-        deviation, weight = np.abs(self.scaled - self.instance.a), self.instance.weight
-        if int(deviation.max(initial=0)) * int(weight.max(initial=0)) * len(weight) < 2**62:
-            return int(deviation @ weight)
-        return sum(d * w for d, w in zip(deviation.tolist(), weight.tolist(), strict=True))
+        return self._aim.cost(self.scaled)
+
+    @property
+    def objective_scaled(self) -> int | Fraction:
+        """The objective, exact, in units of 10^−(decimals + weight_decimals)."""
+        return self.cost_scaled if self.aim is None else self.aim.objective(self.cost_scaled)
 
     @property
     def _places(self) -> int:
@@ -120,7 +135,7 @@ class Protection:
 
     @property
     def objective(self) -> int | float | None:
-        """Σ w·|v − a| in the user's units."""
+        """What was made small, Σ w·|v − a| unless the method has another aim, in the user's units."""
         return None if self.scaled is None else exact.unit(self.objective_scaled, self._places)
 
     @property
@@ -133,7 +148,7 @@ class Protection:
         """(objective − bound) / objective: 0.0 when proven optimal, None without values or a bound."""
         if self.scaled is None or self.bound_scaled is None:
             return None
-        if self.objective_scaled == self.bound_scaled:
+        if self.objective_scaled == self.bound_scaled or self.status == "optimal":
             return 0.0
         return float((self.objective_scaled - self.bound_scaled) / self.objective_scaled)
 
@@ -219,13 +234,15 @@ class Protection:
             if self.status == "feasible"
             else max(LEAST_NODES, min(MOST_NODES, SEARCHED // max(self.instance.cells, 1)))
         )
-        return prove_bound(self.instance, self.allowed, v=self.scaled, multipliers=self.multipliers, most_nodes=nodes)
+        return prove_bound(
+            self.instance, self.allowed, v=self.scaled, aim=self.aim, multipliers=self.multipliers, most_nodes=nodes
+        )
 
     @property
     def certified_bound(self) -> int | float | None:
         """The least objective possible as far as it is proven, in the user's units; None where nothing is."""
         value = self.proof.value
-        return exact.unit(value, self._places) if isinstance(value, Fraction) else None
+        return exact.unit(self._aim.objective(value), self._places) if isinstance(value, Fraction) else None
 
     @cached_property
     def _certificate(self) -> Certificate:
@@ -239,11 +256,12 @@ class Protection:
             self.instance,
             self.scaled,
             allowed=self.allowed,
+            aim=self.aim,
             method=self.method,
             knowledge=self.knowledge,
             evidence=None if self.ignore_levels or self.scaled is None else self.evidence,
             bound=self.proof.content,
-            objective=None if self.scaled is None else self.objective_scaled,
+            objective=None if self.scaled is None else self.cost_scaled,
             status=self.status,
             engine=self.engine,
             salt=hmac.new(self.key, b"cellward certificate", "sha256").hexdigest(),

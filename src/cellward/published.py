@@ -18,7 +18,7 @@ from cellward.release import Release
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
-NAME = "controlled rounding"
+NAME, PERTURBED = "controlled rounding", "cell perturbation"
 MOST_STEPS = 1000
 
 
@@ -36,9 +36,11 @@ def read_release(
     method |= {
         name: given for name, given in (("base", base), ("steps", steps), ("knowledge", knowledge)) if given is not None
     }
-    if "base" not in method:
+    if "base" not in method and "within" not in method:
         raise InputError(f"{file}: no release.json beside it says how it was made; give the rounding base (--base)")
-    method = {"name": NAME, "steps": 1, "knowledge": "strict"} | method
+    method = {"name": NAME, "knowledge": "strict"} | method
+    if method["name"] == NAME:
+        method = {"steps": 1} | method
     return Release(
         labels=table.labels,
         scaled=v,
@@ -97,8 +99,10 @@ def _statement(file: Path, table: Table) -> tuple[dict[str, Any], str]:
         raise InputError(
             f"{file}: not the public statement of a release; restore it, or give the method by options"
         ) from None
-    if not isinstance(method, dict) or method.get("name") != NAME or not isinstance(digest, str):
-        raise InputError(f"{file}: its method is not {NAME}; other methods cannot be audited from files yet")
+    if not isinstance(method, dict) or method.get("name") not in (NAME, PERTURBED) or not isinstance(digest, str):
+        raise InputError(
+            f"{file}: its method is neither {NAME} nor {PERTURBED}; other methods cannot be audited from files yet"
+        )
     if decimals != table.decimals:
         raise InputError(
             f"{file}: the release has {decimals} decimals, the table {table.decimals}; read the table with --decimals {decimals}"
@@ -106,18 +110,32 @@ def _statement(file: Path, table: Table) -> tuple[dict[str, Any], str]:
     return method, digest
 
 
+def _amounts(given: Any, table: Table, what: str) -> Ints:
+    """A base, or a distance, of every cell; 0 of those that are published as they are."""
+    each = given if isinstance(given, list) else [given]
+    if isinstance(given, list) and len(given) != table.cells:
+        raise InputError(f"{what}: {len(given)} {what}s for {table.cells} cells; give one, or one a cell")
+    scaled = [exact.scale_one(one, table.decimals, what, strict=True) for one in each]
+    if not 0 < min(scaled) <= max(scaled) <= exact.LARGEST:
+        raise InputError(f"{what}: a {what} is a positive number such as 3, 5 or 10, and below 2^53")
+    amounts = np.array(scaled if isinstance(given, list) else scaled * table.cells, np.int64)
+    return np.where(table.sensitivity.fixed, 0, amounts)
+
+
 def _knowledge(method: dict[str, Any], v: Ints, table: Table) -> Knowledge:
-    steps, kind, base = method["steps"], method["knowledge"], method["base"]
+    kind = method["knowledge"]
+    if method["name"] == PERTURBED:
+        form: Any = "distance" if "within" in method else "base"
+        amount = (
+            _amounts(method["within"], table, "distance")
+            if form == "distance"
+            else _amounts(method["base"], table, "base")
+        )
+        return Knowledge.perturbed(v, amount, form=form, kind=kind, a=table.scaled)
+    steps = method["steps"]
     if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps: {steps!r} is not a whole number from 1 to {MOST_STEPS}")
-    given = base if isinstance(base, list) else [base]
-    if isinstance(base, list) and len(base) != table.cells:
-        raise InputError(f"base: {len(base)} bases for {table.cells} cells; give one, or one a cell")
-    scaled = [exact.scale_one(one, table.decimals, "base", strict=True) for one in given]
-    if not 0 < min(scaled) <= max(scaled) <= exact.LARGEST:
-        raise InputError("base: a base is a positive number such as 3, 5 or 10, and below 2^53")
-    bases = np.array(scaled if isinstance(base, list) else scaled * table.cells, np.int64)
-    bases = np.where(table.sensitivity.fixed, 0, bases)
+    bases = _amounts(method["base"], table, "base")
     off = np.flatnonzero(v % np.maximum(bases, 1))
     if len(off) and not method.get("only"):  # cells that only followed the rounded ones are published as they came
         i = int(off[0])

@@ -44,7 +44,7 @@ def rounding(kind="strict"):
     insider = {"name": "insider", "whole": True, "cell": [5, 10], "lower": [None, 12], "upper": [22, 12], "levels": own}
     return {
         "format": "cellward certificate",
-        "version": 2,
+        "version": 3,
         "salt": SALT,
         "method": {"name": "controlled rounding", "base": "5", "steps": 1},
         "decimals": 0,
@@ -61,6 +61,7 @@ def rounding(kind="strict"):
         "published": [20, 50, 10, 80, 10, 20, 20, 50, 15, 30, 15, 60, 45, 100, 45, 190],
         "allowed": {"lo": [a // 5 * 5 for a in _NOMINAL], "hi": [-(-a // 5) * 5 for a in _NOMINAL], "step": 5},
         "weight": 1,
+        "target": None,
         "objective": 16,
         "knowledge": {"rule": "rounded", "kind": kind, "base": 5, "steps": 1},
         "protection": "shown",
@@ -123,6 +124,12 @@ def searched():
         },
         "status": "feasible",
     }
+
+
+def aimed():
+    """The same with another aim, which 0, 2, 1 meets best: it costs 3, as the same tree proves."""
+    content = {**searched(), "target": [1, 3, 0], "published": [0, 2, 1], "objective": 3}
+    return {**content, "bound": {**content["bound"], "value": "3"}}
 
 
 def infeasible():
@@ -204,14 +211,23 @@ def spared(small, nominal, published, allowed, up, down, *, steps=1, kind="stric
     )  # fmt: skip
 
 
+def perturbed(form, kind, amount, published, allowed, up, down, **changes):
+    """The same by cell perturbation; ``allowed``: (lo, hi, step) of each cell."""
+    sets = {key: [one[k] for one in allowed] for k, key in enumerate(("lo", "hi", "step"))}
+    method = {"name": "cell perturbation", "form": form}
+    return told(_perturbed(form, kind, amount), published, up, down, method=method, allowed=sets, **changes)
+
+
 def every():
     """All certificates by name; each of them holds."""
     asked = {"cell": [0, 1], "lpl": [3, 0], "upl": [9, 3], "spl": 0}
     weak = {**NO_BOUND, "value": "0", "tree": [{"kind": "dual", "denominator": 1, "equation": [], "multiplier": []}]}
+    met = {**NO_BOUND, "value": "4", "tree": [{"kind": "dual", "denominator": 1, "equation": [0], "multiplier": [-2]}]}
     return {
         "rounding strict": rounding(),
         "rounding paper": rounding("paper"),
         "searched": searched(),
+        "aimed": aimed(),
         "infeasible": infeasible(),
         "rounded strict": told(_rounded("strict", 2, 5), [5, 10, 15], (7, 0), (-11, 5)),
         "rounded paper": told(_rounded("paper", 1, [5, 3, 5]), [7, 9, 16], (10, 0), (-10, 0), denominator=2, bound=weak),
@@ -235,6 +251,14 @@ def every():
         "small zero in steps": spared("zero", [3, 6, 9], [0, 5, 5], [(0, 0, 5), (0, 15, 5), (0, 15, 5)], (6, -6), (-3, 0), steps=2),
         "followers": spared(None, [7, 9, 16], [6, 9, 15], [(3, 11, 1), (5, 13, 1), (15, 20, 5)], (3, 0), (-5, 0), only="1 cells"),
         "small followers": spared("up", [3, 9, 12], [3, 7, 10], [(1, 7, 1), (5, 13, 1), (10, 15, 5)], (2, 0), (-3, 0), only="1 cells"),
+        "perturbation by base": perturbed("base", "strict", [4, 5, 7], [4, 10, 14], [(4, 8, 1), (5, 10, 1), (14, 21, 1)], (1, 0), (-7, 0),
+                                          target=[8, 10, 14], objective=4, bound=met),
+        "perturbation by base within bounds": perturbed("base", "paper", [4, 9, 5], [8, 9, 17], [(5, 8, 1), (9, 9, 1), (15, 18, 1)], (2, 0), (-2, 0),
+                                                        lower=[5, 0, 0], upper=[None, 30, 18], target=[9, 9, 20], objective=10),
+        "perturbation by base of some": perturbed("base", "strict", [4, 5, 0], [8, 8, 16], [(4, 8, 1), (5, 10, 1), (16, 16, 0)], (4, -4), (-1, 1)),
+        "perturbation by distance": perturbed("distance", "strict", [2, 3, 5], [5, 8, 13], [(5, 9, 1), (8, 8, 0), (12, 20, 1)], (0, 0), (-4, 0)),
+        "perturbation by distance of some": perturbed("distance", "paper", [3, 0, 4], [5, 9, 14], [(4, 10, 1), (9, 9, 0), (14, 14, 2)], (4, 0),
+                                                      (-8, 0), target=[10, 9, 12], objective=11),
         "nothing asked": told({"rule": "adjusted", "most": 5}, [6, 9, 15], (0, 0), (0, 0), protection="none asked"),
     }  # fmt: skip
 
@@ -296,7 +320,7 @@ def _others(x):
             "shown",
             "ignored",
         ]
-        more = ["up", "zero", "free", "5", 5, None]
+        more = ["cell perturbation", "up", "zero", "free", "5", 5, None]
         return [x + " ", x[:-1], "", *words, "none asked", "adjusted", "controlled rounding", *more]
     if isinstance(x, list):
         some = sorted({*range(min(len(x), 3)), *range(max(len(x) - 2, 0), len(x))})
@@ -391,10 +415,10 @@ def _between(low, x, high):
 
 class _Oracle:
     def __init__(self, c):
-        _keys(c, "format version salt method decimals weight_decimals equations nominal lower upper published allowed weight objective knowledge "
-                 "protection levels attackers definitions witnesses bound status engine")  # fmt: skip
+        _keys(c, "format version salt method decimals weight_decimals equations nominal lower upper published allowed weight target objective "
+                 "knowledge protection levels attackers definitions witnesses bound status engine")  # fmt: skip
         assert c["format"] == "cellward certificate"
-        assert _whole(c["version"]) == 2
+        assert _whole(c["version"]) == 3
         assert len(c["salt"]) == 64
         assert set(c["salt"]) <= set("0123456789abcdefABCDEF")
         assert 0 <= _whole(c["decimals"]) <= 40
@@ -405,6 +429,7 @@ class _Oracle:
         self.a = _list(c["nominal"])
         self.n = len(self.a)
         self.w = _column(c["weight"], self.n, 0)
+        self.target = self.a if c["target"] is None else _list(c["target"], self.n)
         self.lower, self.upper = _bounds(c["lower"], self.n), _bounds(c["upper"], self.n)
         self.equations()
         self.values()
@@ -454,7 +479,7 @@ class _Oracle:
             assert self.times(self.v) == self.b
             assert all(x in s for x, s in zip(self.v, self.sets, strict=True))
             assert _whole(self.c["objective"]) == sum(
-                w * abs(x - y) for w, x, y in zip(self.w, self.v, self.a, strict=True)
+                w * abs(x - y) for w, x, y in zip(self.w, self.v, self.target, strict=True)
             )
 
     def box(self):
@@ -525,6 +550,8 @@ class _Oracle:
         m, k = self.c["method"], self.c["knowledge"]
         assert type(m["name"]) is str
         assert m.get("small_counts") == k.get("small")
+        if m["name"] == "cell perturbation":
+            self.perturbation(k)
         if m["name"] != "controlled rounding":
             return
         s = _whole(m["steps"], 1)
@@ -542,6 +569,16 @@ class _Oracle:
                 near = [0] if k["small"] == "zero" else [x for x in near if x > 0]
             assert self.v is None or self.v[i] in near
             assert all(x in self.sets[i] for x in near if _between(self.lower[i], x, self.upper[i]))
+
+    def perturbation(self, k):
+        assert k["rule"] == "perturbed"
+        for i, t in enumerate(_column(k["amount"], self.n)):
+            near = [x for x in range(self.a[i] - t, self.a[i] + t + 1) if _between(self.lower[i], x, self.upper[i])]
+            if k["form"] == "base":
+                ends = (t * (self.a[i] // t), t * -(-self.a[i] // t)) if t > 0 else (self.a[i], self.a[i])
+                assert self.sets[i] == [x for x in near if ends[0] <= x <= ends[1]]
+            assert self.sets[i]
+            assert self.sets[i] == [x for x in near if self.sets[i][0] <= x <= self.sets[i][-1]]
 
     def levels(self, x):
         _keys(x, "cell lpl upl spl")
@@ -649,8 +686,8 @@ class _Oracle:
         unit = _keys(bound["unit"], "size equation multiplier")
         g, mu = _whole(unit["size"], 1), self.multipliers(unit)
         rest = sum(x * y for x, y in zip(mu, self.b, strict=True))
-        for s, a, w, m in zip(self.sets, self.a, self.w, self.transposed(mu), strict=True):
-            residues = {(w * abs(v - a) - m * v) % g for v in s}
+        for s, t, w, m in zip(self.sets, self.target, self.w, self.transposed(mu), strict=True):
+            residues = {(w * abs(v - t) - m * v) % g for v in s}
             assert len(residues) <= 1
             rest += sum(residues)
         assert type(bound["tree"]) is list
@@ -692,7 +729,7 @@ class _Oracle:
                 > 0
             )
         else:
-            parts = zip(columns, sets, self.w, self.a, strict=True)
+            parts = zip(columns, sets, self.w, self.target, strict=True)
             found.append(
-                Fraction(right, d) + sum(min(w * abs(v - a) - Fraction(k, d) * v for v in s) for k, s, w, a in parts)
+                Fraction(right, d) + sum(min(w * abs(v - t) - Fraction(k, d) * v for v in s) for k, s, w, t in parts)
             )

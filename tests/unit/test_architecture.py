@@ -14,7 +14,7 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt"}
 # Rooms in the order in which data passes through them; a room imports from earlier ones only.
 ROOMS = (
     ("errors", "version"), ("exact", "files"), ("hierarchy",), ("risk",), ("table",), ("formats", "hierarchy", "risk", "table", "tabulate"),
-    ("instance", "allowed", "loss"), ("solve",),
+    ("instance", "aim", "allowed", "loss"), ("solve",),
     ("audit", "protection", "release"), ("protect",), ("report", "outputs", "published"), ("job",), ("cli", "server"),
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ from bank import BANK, causey_cox_ernst
 from random_tables import random_case
 
 import cellward as cw
+from cellward.aim import Aim
 from cellward.allowed import AllowedSet
 from cellward.audit import bound, search_tree
 from cellward.audit.bound import prove_bound
@@ -31,9 +32,10 @@ from cellward.solve.warm import WarmLp
 class Problem:
     """The integers of an instance as plain Python, and nothing else of the package."""
 
-    def __init__(self, instance, allowed):
+    def __init__(self, instance, allowed, aim=None):
         r = instance.relations
-        self.a, self.w = instance.a.tolist(), instance.weight.tolist()
+        self.a, self.w = instance.a.tolist(), (instance if aim is None else aim).weight.tolist()
+        self.target = self.a if aim is None else aim.target.tolist()
         self.equations = [r.equation(j) for j in range(r.equations)]
         columns = (x.tolist() for x in (allowed.lo, allowed.hi, allowed.step))
         self.sets = [
@@ -41,7 +43,7 @@ class Problem:
         ]
 
     def cost(self, i, v):
-        return self.w[i] * abs(v - self.a[i])
+        return self.w[i] * abs(v - self.target[i])
 
     def combine(self, equation, multiplier):
         """(multiplier·b, Mᵀ·multiplier)."""
@@ -142,12 +144,12 @@ class Problem:
         return states.get((0,) * len(self.equations))
 
 
-def proven(instance, allowed, **options):
+def proven(instance, allowed, aim=None, **options):
     """(value, least cost or "infeasible", proof), after everything that must hold has been asserted."""
-    problem = Problem(instance, allowed)
+    problem = Problem(instance, allowed, aim)
     best = problem.best()
     v = None if best is None else np.array(best[1], np.int64)
-    proof = prove_bound(instance, allowed, v=v, **options)
+    proof = prove_bound(instance, allowed, v=v, aim=aim, **options)
     assert problem.derive(proof.content) == proof.value
     assert proof.content["value"] == (None if proof.value is None else str(proof.value))
     assert proof.nodes == len(proof.content["tree"])
@@ -263,6 +265,110 @@ def test_a_table_that_is_not_the_best_gets_a_bound_below_the_best():
             continue
         proof = prove_bound(instance, allowed, v=np.array(dear[1], np.int64))
         assert problem.derive(proof.content) == proof.value <= best[0]
+
+
+# ---- another aim ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def between_multiples(instance, base):
+    """Every whole value between the multiples around a, within the bounds: what a perturbation by base may take."""
+    a, fixed = instance.a, instance.sensitivity.fixed
+    lo, hi = np.maximum(a - a % base, instance.lower), np.minimum(a + -a % base, instance.upper)
+    return AllowedSet(np.where(fixed, a, lo), np.where(fixed, a, hi), np.ones(len(a), np.int64))
+
+
+def random_aim(instance, allowed, rng, where):
+    """A target that adds up only by chance: an end of every set, a value inside it, or one beyond."""
+    ends = list(zip(allowed.lo.tolist(), allowed.hi.tolist(), strict=True))
+    target = {
+        "ends": [rng.choice(one) for one in ends],
+        "inside": [rng.randint(min(one), max(one)) for one in ends],
+        "beyond": [rng.choice((lo - rng.randint(0, 9), hi + rng.randint(0, 9))) for lo, hi in ends],
+    }[where]
+    weight = [rng.choice((0, 1, 1, 2, 5)) for _ in target]
+    return Aim(np.array(target, np.int64), np.array(weight, np.int64))
+
+
+@pytest.mark.parametrize("where", ["ends", "inside", "beyond"])
+def test_targets_of_roundings(where):
+    """Sets of multiples, up to five a cell."""
+    missed = []
+    for seed in range(90):
+        case, rng = random_case(seed), Random(seed)
+        instance = Instance.of(case.table, weights=case.weights)
+        allowed = rounding_sets(instance, bases(case), steps=1 + (seed % 3 == 0))
+        if int(allowed.free.sum()) <= 11 or seed % 3:
+            value, best, _ = proven(instance, allowed, random_aim(instance, allowed, rng, where))
+            if value != best:
+                missed.append((seed, value, best))
+    assert len(missed) <= 3, missed
+
+
+@pytest.mark.parametrize("where", ["ends", "inside", "beyond"])
+def test_targets_of_perturbations(where):
+    """Sets of step 1."""
+    missed, tried, off = [], 0, 0
+    for seed in range(240):
+        case, rng = random_case(seed), Random(seed)
+        instance = Instance.of(case.table)
+        allowed = between_multiples(instance, rng.choice((2, 3, 5)))
+        if int(allowed.free.sum()) <= 9:
+            tried += 1
+            aim = random_aim(instance, allowed, rng, where)
+            value, best, _ = proven(instance, allowed, aim)
+            off += bool(instance.relations.residual(aim.target).any())
+            if value != best:
+                missed.append((seed, value, best))
+    assert tried > 60
+    assert off > 40
+    assert len(missed) <= 3, missed
+
+
+def test_an_aim_at_the_true_values_is_no_other_aim():
+    for seed in range(60):
+        case = random_case(seed)
+        instance = Instance.of(case.table, weights=case.weights)
+        allowed = rounding_sets(instance, bases(case))
+        best = Problem(instance, allowed).best()
+        v = None if best is None else np.array(best[1], np.int64)
+        same = prove_bound(instance, allowed, v=v, aim=Aim(instance.a.copy(), instance.weight.copy()))
+        assert same.content == prove_bound(instance, allowed, v=v).content
+
+
+def test_a_target_changes_nothing_where_there_is_no_table():
+    instance = Instance.of(causey_cox_ernst())
+    allowed = rounding_sets(instance, 2)
+    aim = random_aim(instance, allowed, Random(1), "beyond")
+    value, best, proof = proven(instance, allowed, aim)
+    assert value == best == "infeasible"
+    assert set(kinds(proof)) == {"branching", "farkas"}
+    divided = equations([7, 4, 11, 4, 15], [[1, 1, -1, 0, 0], [0, 0, 1, 1, -1]], fixed=[0])
+    allowed = rounding_sets(divided, 5)
+    value, _, proof = proven(divided, allowed, random_aim(divided, allowed, Random(2), "ends"))
+    assert value == "infeasible"
+    assert kinds(proof) == ["modular"]
+
+
+def test_targets_beyond_64_bits():
+    """Values and distances near 2^50 with weights near 2^50, and a sum of targets that leaves 64 bits."""
+    seen = 0
+    for seed in range(40):
+        case, rng = random_case(seed), Random(seed)
+        if case.table.decimals or case.kind == "equations":
+            continue
+        small, big = Instance.of(case.table), 2**40
+        relations = replace(small.relations, rhs=small.relations.rhs * big)
+        sets = rounding_sets(small, bases(case))
+        instance = replace(small, relations=relations, a=small.a * big)
+        allowed = AllowedSet(sets.lo * big, sets.hi * big, sets.step * big)
+        weight = np.array([rng.randrange(2**50) for _ in range(small.cells)], np.int64)
+        for far in (0, 2**50, 2**61):
+            target = np.array(
+                [rng.choice((x - far, y + far)) for x, y in zip(allowed.lo.tolist(), allowed.hi.tolist(), strict=True)]
+            )
+            seen += Part.of(instance, allowed, Aim(target, weight)).weight.dtype == object
+            proven(instance, allowed, Aim(target.copy(), weight.copy()))
+    assert seen > 10
 
 
 # ---- networks ------------------------------------------------------------------------------------------------------------------------------------

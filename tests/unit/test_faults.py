@@ -113,7 +113,7 @@ def test_a_false_optimum_stays_a_claim(monkeypatch, engine, name):
     monkeypatch.setattr(engines, name, lambda model, **options: true(replace(model, cost=-model.cost), **options))
     p = rounded(level=0)
     verdict = p.certificate().check()
-    assert p.status == "optimal"
+    assert p.status in ("optimal", "feasible")
     assert p.objective > LEAST
     assert p.certified_bound <= LEAST
     assert verdict

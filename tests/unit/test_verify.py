@@ -20,7 +20,7 @@ from cellward.audit import verify as checker
 
 EVERY = certificates.every()
 STRICT, PAPER, SEARCHED, INFEASIBLE = (EVERY[name] for name in ("rounding strict", "rounding paper", "searched", "infeasible"))  # fmt: skip
-ADJUSTED = EVERY["adjusted"]
+ADJUSTED, AIMED = EVERY["adjusted"], EVERY["aimed"]
 
 
 def refusal(content):
@@ -58,6 +58,9 @@ def test_a_true_certificate_holds(name):
     [
         ("rounding strict", True, Fraction(16), True),
         ("searched", False, Fraction(6), True),
+        ("aimed", False, Fraction(3), True),
+        ("perturbation by base", True, Fraction(4), True),
+        ("perturbation by distance", True, None, False),
         ("infeasible", False, "infeasible", True),
         ("rounded paper in steps", True, Fraction(0), False),
         ("nothing asked", None, None, False),
@@ -110,7 +113,7 @@ def test_an_infeasible_table_may_have_a_lower_bound():
 
 # ---- what does not -----------------------------------------------------------------------------------------------------------------------------
 
-HEAD = "not a cellward certificate of version 2"
+HEAD = "not a cellward certificate of version 3"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,7 @@ HEAD = "not a cellward certificate of version 2"
         ([], HEAD),
         (None, HEAD),
         (at(STRICT, "format", to="another"), HEAD),
-        (at(STRICT, "version", to=1), HEAD),
+        (at(STRICT, "version", to=2), HEAD),
         (at(STRICT, "version", to=True), HEAD),
         (STRICT | {"more": 1}, "certificate does not have exactly its entries: [\"'more'\"]"),
         ({k: v for k, v in STRICT.items() if k != "engine"}, "certificate does not have exactly its entries: [\"'engine'\"]"),
@@ -253,7 +256,7 @@ def test_a_false_certificate_is_refused_in_a_sentence(content, words):
 
 
 def test_only_some_wrong_entries_are_named():
-    said = refusal({"format": checker.FORMAT, "version": 2})
+    said = refusal({"format": checker.FORMAT, "version": 3})
     assert said.count(",") == 4
     assert "'allowed'" in said
 
@@ -474,6 +477,135 @@ def test_small_counts_that_no_bound_leaves_room_for_may_be_infeasible():
         assert certificates.holds(content)
 
 
+# ---- the target --------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_target_what_counts_is_the_distance_from_the_true_values():
+    for content in EVERY.values():
+        if content["target"] is None:
+            same = content | {"target": content["nominal"]}
+            assert checker.check(same) == checker.check(content)
+            assert certificates.holds(same)
+
+
+KIND = "target of certificate is not of the kind numbers?/nominal"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (at(AIMED, "target", to=None), "the objective is 6, not as stated"),
+        (at(AIMED, "target", 0, to=2), "the objective is 4, not as stated"),
+        (at(AIMED, "target", 1, to=2), "the objective is 2, not as stated"),
+        (at(at(AIMED, "target", 1, to=5), "objective", to=5), "the bound is 5, not as stated"),
+        (at(AIMED, "objective", to=6), "the objective is 3, not as stated"),
+        (at(STRICT, "target", to=STRICT["published"]), "the objective is 0, not as stated"),
+        (at(STRICT, "target", to=STRICT["published"]) | {"objective": 0}, "the bound is 0, not as stated"),
+        (at(AIMED, "target", to=[]), KIND),
+        (at(AIMED, "target", to=[1, 3]), KIND),
+        (at(AIMED, "target", to=[1, 3, 0, 0]), KIND),
+        (at(AIMED, "target", to=0), KIND),
+        (at(AIMED, "target", to="null"), KIND),
+        (at(AIMED, "target", to={}), KIND),
+        (at(AIMED, "target", 0, to=None), KIND),
+        (at(AIMED, "target", 0, to=True), KIND),
+        (at(AIMED, "target", 0, to="1"), KIND),
+        ({k: v for k, v in AIMED.items() if k != "target"}, "certificate does not have exactly its entries: [\"'target'\"]"),
+    ],
+)  # fmt: skip
+def test_another_target_is_refused(content, words):
+    assert words in refusal(content)
+    assert not certificates.holds(content)
+
+
+def test_a_target_need_not_add_up_nor_be_allowed():
+    for target in ([0, 0, 0], [-9, 40, 3], [4, 4, 5], [10**39, -(10**39), 0]):
+        objective = sum(abs(v - t) for v, t in zip(AIMED["published"], target, strict=True))
+        content = settled(AIMED | {"target": target, "objective": objective})
+        assert checker.check(content)
+        assert certificates.holds(content)
+
+
+def test_nothing_published_has_a_target_too():
+    content = INFEASIBLE | {"target": [0, 4, 4]}
+    assert checker.check(content).proven
+    assert certificates.holds(content)
+    assert KIND in refusal(content | {"target": [0, 4]})
+
+
+# ---- cell perturbation -------------------------------------------------------------------------------------------------------------------------
+
+BASE, BOUNDED, SOME, NEAR, FEW = (
+    EVERY[f"perturbation by {name}"]
+    for name in ("base", "base within bounds", "base of some", "distance", "distance of some")
+)
+UNFREE = "was not free to be perturbed as stated, or free to go further"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (at(BASE, "allowed", "lo", 1, to=6), f"cell 1 {UNFREE}"),
+        (at(BASE, "allowed", "hi", 0, to=7), f"cell 0 {UNFREE}"),
+        (at(BASE, "allowed", "hi", 2, to=14), f"cell 2 {UNFREE}"),
+        (at(BASE, "allowed", "lo", 0, to=3), f"cell 0 {UNFREE}"),
+        (at(BASE, "allowed", "hi", 1, to=11), f"cell 1 {UNFREE}"),
+        (at(BASE, "allowed", "step", 1, to=5), f"cell 1 {UNFREE}"),
+        (at(BASE, "lower", to=[5, None, None]) | {"published": [5, 9, 14], "objective": 5}, f"cell 0 {UNFREE}"),
+        (at(BASE, "upper", to=[None, None, 20]), f"cell 2 {UNFREE}"),
+        (at(BASE, "published", to=[3, 11, 14]), "the published value is not allowed in cell [0]"),
+        (at(BASE, "knowledge", "amount", 0, to=8), f"cell 0 {UNFREE}"),
+        (at(BASE, "knowledge", "amount", 2, to=0), "the true value lies outside what the public knows of cell [2]"),
+        (at(BOUNDED, "allowed", "lo", 0, to=4), f"cell 0 {UNFREE}"),
+        (at(BOUNDED, "allowed", "hi", 2, to=20), f"cell 2 {UNFREE}"),
+        (at(BOUNDED, "allowed", "hi", 1, to=10), f"cell 1 {UNFREE}"),
+        (at(BOUNDED, "lower", 0, to=4), f"cell 0 {UNFREE}"),
+        (at(SOME, "allowed", to={"lo": [4, 5, 16], "hi": [8, 10, 17], "step": 1}), f"cell 2 {UNFREE}"),
+        (at(SOME, "allowed", to={"lo": [4, 5, 16], "hi": [8, 10, 17], "step": 1}) | {"published": [8, 9, 17], "objective": 4},
+         "the true value lies outside what the public knows of cell [2]"),
+        (at(NEAR, "allowed", "lo", 0, to=4), f"cell 0 {UNFREE}"),
+        (at(NEAR, "allowed", "hi", 0, to=10), f"cell 0 {UNFREE}"),
+        (at(NEAR, "allowed", "step", 0, to=2), f"cell 0 {UNFREE}"),
+        (at(NEAR, "allowed", "step", 2, to=8) | {"published": [5, 8, 13]}, "the published value is not allowed in cell [2]"),
+        (at(NEAR, "lower", to=[None, None, 13]), f"cell 2 {UNFREE}"),
+        (at(NEAR, "upper", to=[8, None, None]), f"cell 0 {UNFREE}"),
+        (at(NEAR, "knowledge", "amount", 2, to=3), f"cell 2 {UNFREE}"),
+        (at(FEW, "allowed", to={"lo": [4, 8, 14], "hi": [10, 9, 14], "step": 1}), f"cell 1 {UNFREE}"),
+        (at(FEW, "allowed", to={"lo": [4, 10, 14], "hi": [10, 10, 14], "step": 1}) | {"published": [4, 10, 14], "objective": 14},
+         "the true value lies outside what the public knows of cell [1]"),
+        (at(FEW, "knowledge", to=lambda x: x | {"form": "base", "amount": [3, 0, 5]}), f"cell 0 {UNFREE}"),
+        (at(BASE, "knowledge", to={"rule": "adjusted", "most": 9}), "the knowledge is not that of a perturbation"),
+        (at(BASE, "knowledge", to={"rule": "adjusted", "most": None}), "the knowledge is not that of a perturbation"),
+        (at(BASE, "knowledge", to={"rule": "rounded", "kind": "strict", "base": 7, "steps": 1}), "the knowledge is not that of a perturbation"),
+        (at(BASE, "method", to=lambda x: x | {"small_counts": "up"}), "method and knowledge differ on small counts"),
+        (at(BASE, "method", "name", to="controlled rounding"), "are not those of one rounding"),
+    ],
+)  # fmt: skip
+def test_a_false_certificate_of_a_perturbation_is_refused(content, words):
+    assert words in refusal(content)
+    assert not certificates.holds(content)
+
+
+@pytest.mark.parametrize("form", ["base", "distance"])
+def test_a_perturbation_may_take_the_values_of_its_form_and_no_others(form):
+    """One cell in no equation, nothing published: by base its set is exactly what it may take, by distance any run of it."""
+    for a, t, (lower, upper) in itertools.product((-3, 0, 2, 5), (0, 1, 3, 5), ((None, None), (0, None), (-3, 5))):
+        if lower is not None and a < lower:
+            continue
+        near = [x for x in range(a - t, a + t + 1) if certificates._between(lower, x, upper)]
+        if form == "base" and t:
+            near = [x for x in near if t * (a // t) <= x <= t * -(-a // t)]
+        near = near if t else [a]
+        for lo, hi in itertools.product(range(a - t - 1, a + t + 2), repeat=2):
+            content = one_cell(a, lo, hi, 1, 1) | {
+                "method": {"name": "cell perturbation"}, "lower": lower, "upper": upper, "bound": NO_BOUND,
+                "knowledge": {"rule": "perturbed", "kind": "strict", "form": form, "amount": t},
+            }  # fmt: skip
+            own = list(range(lo, hi + 1))
+            right = own == near if form == "base" else bool(own) and set(own) <= set(near)
+            assert accepted(content) is certificates.holds(content) is right, (a, t, lower, upper, lo, hi)
+
+
 # ---- the bound ---------------------------------------------------------------------------------------------------------------------------------
 
 
@@ -493,35 +625,38 @@ def settled(content):
     return at(content, "bound", "value", to=None if value == "None" else value)
 
 
-def one_cell(a, lo, hi, step, w, *, multiplier=0, denominator=1, size=1, unit=0):
+def one_cell(a, lo, hi, step, w, *, target=None, multiplier=0, denominator=1, size=1, unit=0):
     """One cell, one equation, one dual leaf; nothing published, so that the bound is free."""
     leaf = {"kind": "dual", "denominator": denominator, "equation": [0], "multiplier": [multiplier]}
     return EVERY["nothing asked"] | {
         "equations": {"length": [1], "rhs": [a], "cell": [0], "coef": [1]},
-        "nominal": [a], "published": None, "objective": None, "status": "infeasible", "weight": w, "levels": certificates.NO_LEVELS,
+        "nominal": [a], "published": None, "objective": None, "status": "infeasible", "weight": w, "target": target, "levels": certificates.NO_LEVELS,
         "allowed": {"lo": lo, "hi": hi, "step": step}, "knowledge": {"rule": "adjusted", "most": None}, "definitions": {"equation": [], "cell": []},
         "bound": {"value": None, "unit": {"size": size, "equation": [0], "multiplier": [unit]}, "tree": [leaf]},
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("a", [-1, 0, 3, 4, 5, 30, 44, 46, 100])
+@pytest.mark.parametrize("aim", [None, 7])
+@pytest.mark.parametrize("t", [-1, 0, 3, 4, 5, 30, 44, 46, 100])
 @pytest.mark.parametrize(
     ("lo", "hi", "step"),
     [(0, 45, 5), (1, 47, 5), (3, 3, 0), (0, 20, 20), (0, 19, 7), (-9, 90, 1), (0, 30, 5), (0, 25, 5)],
 )
-def test_least_cost_and_residue_are_those_of_all_elements(a, lo, hi, step):
+def test_least_cost_and_residue_are_those_of_all_elements(aim, t, lo, hi, step):
+    """``t`` is the true value, or a target while the true value is 7."""
     elements = range(lo, hi + 1, step or 1)
+    a, target = (t, None) if aim is None else (aim, [t])
     for w, m, d in [(1, 0, 1), (3, 2, 1), (2, 5, 2), (2, -5, 2), (1, 7, 3), (4, -9, 2), (0, 3, 1)]:
-        least = min(w * abs(v - a) - Fraction(m, d) * v for v in elements)
-        found = settled(one_cell(a, lo, hi, step, w, multiplier=m, denominator=d))
+        least = min(w * abs(v - t) - Fraction(m, d) * v for v in elements)
+        found = settled(one_cell(a, lo, hi, step, w, target=target, multiplier=m, denominator=d))
         assert found["bound"]["value"] == str((Fraction(m * a, d) + least).__ceil__())
         for size in (2, 3, 4, 5, 7, 10):
-            residues = {(w * abs(v - a) - m * v) % size for v in elements}
-            found = settled(one_cell(a, lo, hi, step, w, size=size, unit=m))["bound"]["value"]
+            residues = {(w * abs(v - t) - m * v) % size for v in elements}
+            found = settled(one_cell(a, lo, hi, step, w, target=target, size=size, unit=m))["bound"]["value"]
             assert (found is None) == (len(residues) > 1)
             if found is not None:
                 assert (int(found) - m * a - residues.pop()) % size == 0
-                assert 0 <= int(found) - min(w * abs(v - a) for v in elements) < size
+                assert 0 <= int(found) - min(w * abs(v - t) for v in elements) < size
 
 
 def random_search(seed):
@@ -552,6 +687,7 @@ def random_search(seed):
     return EVERY["nothing asked"] | {
         "equations": {"length": [3, 2], "rhs": rhs, "cell": [0, 1, 2, 0, 2], "coef": coef},
         "nominal": a, "published": None, "objective": None, "status": "infeasible", "weight": [pick.randrange(4) for _ in a],
+        "target": pick.choice((None, [pick.randrange(-9, 15) for _ in a])),
         "levels": certificates.NO_LEVELS, "allowed": {"lo": lo, "hi": hi, "step": step}, "knowledge": {"rule": "suppressed", "withheld": []},
         "definitions": {"equation": [], "cell": []},
         "bound": {"value": "0", "unit": {"size": pick.choice((1, 1, 2, 3)), **multipliers()}, "tree": tree(3)},

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.aim import Aim
 from cellward.allowed import AllowedSet
 from cellward.audit.congruence import Unit, find_misfit, find_unit, plain
 from cellward.audit.lagrangian import Multipliers, Part, Whole, total
@@ -41,25 +42,27 @@ def prove_bound(
     allowed: AllowedSet,
     *,
     v: Ints | None = None,
+    aim: Aim | None = None,
     multipliers: Floats | None = None,
     most_nodes: int = 2000,
     time_limit_s: float | None = None,
     seed: int = 0,
 ) -> BoundProof:
-    """Prove how little Σ w·|v − a| can be over all tables of allowed values, or (without ``v``) that there is no such table.
+    """Prove how little Σ w·|v − a| (or the cost of an ``aim``) can be over all tables of allowed values, or (without ``v``) that there is none.
 
     ``v`` is the best table known, and must be one; ``multipliers``, one an equation, are a guess of good ones. Trouble with a solver only costs
     sharpness, and without a time limit the same input gives the same proof.
     """
-    part = Part.of(instance, allowed)
+    part = Part.of(instance, allowed, aim)
+    origin, weight = (instance.a, instance.weight) if aim is None else (aim.target, aim.weight)
     limit = Limit(instance, most_nodes, time_limit_s)
     if v is None:
         tree = _refute(instance, allowed, part, limit, seed)
         return _proof("infeasible" if tree else None, plain(1), tree)
-    deviation = (v - instance.a).astype(part.weight.dtype)
-    problem = _Problem(instance, part, deviation[part.cells], limit, seed)
+    deviation = (v - origin).astype(part.weight.dtype)
+    problem = _Problem(instance, allowed, part, deviation[part.cells], limit, seed)
     tree = problem.prove(multipliers)
-    return _proof(Fraction(total(instance.weight * np.abs(deviation)) - problem.missing), problem.unit, tree)
+    return _proof(Fraction(total(weight * np.abs(deviation)) - problem.missing), problem.unit, tree)
 
 
 def _proof(value: Fraction | Literal["infeasible"] | None, unit: Unit, tree: list[Node]) -> BoundProof:
@@ -85,8 +88,9 @@ def _leaf(kind: str, equations: Ints, n: Whole, q: int) -> Node:
 class _Problem:
     """To prove that the part's cells cost nowhere less than at the best table known; ``missing`` is what the proof falls short of, in whole units."""
 
-    def __init__(self, instance: Instance, part: Part, d: Whole, limit: Limit, seed: int) -> None:
-        self.instance, self.part, self.d, self.limit, self.seed = instance, part, d, limit, seed
+    def __init__(self, instance: Instance, allowed: AllowedSet, part: Part, d: Whole, limit: Limit, seed: int) -> None:
+        self.instance, self.allowed, self.part, self.d = instance, allowed, part, d
+        self.limit, self.seed = limit, seed
         self.cost = total(part.weight * np.abs(d))
         self.unit = plain(1)
         self.missing = 0
@@ -151,7 +155,7 @@ class _Problem:
         nodes = []
         for node in tree:
             if isinstance(node, Branching):
-                nodes.append(_inner(self.instance, inside, node))
+                nodes.append(_inner(self.allowed, inside, node))
             elif node.kind == "farkas":
                 nodes.append(_leaf("farkas", inside.equations, node.multipliers.numerator, 1))
             else:
@@ -178,9 +182,9 @@ def _blocks(instance: Instance, part: Part) -> Ints:
     return instance.relations.blocks(free)[part.cells]
 
 
-def _inner(instance: Instance, part: Part, node: Branching) -> Node:
+def _inner(allowed: AllowedSet, part: Part, node: Branching) -> Node:
     i = int(part.cells[node.cell])
-    at = int(instance.a[i]) + int(part.lo[node.cell]) + node.at * int(part.step[node.cell])
+    at = int(allowed.lo[i]) + node.at * int(part.step[node.cell])
     return {"cell": i, "at": at}
 
 
@@ -202,18 +206,18 @@ def _refute(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit, s
     if len(settled):
         return [_leaf("farkas", settled, -np.sign(missed[settled]), 1)]
     try:
-        return _refute_by_search(instance, part, limit, seed)
+        return _refute_by_search(instance, allowed, part, limit, seed)
     except SolverError:
         return []
 
 
-def _refute_by_search(instance: Instance, part: Part, limit: Limit, seed: int) -> list[Node]:
+def _refute_by_search(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit, seed: int) -> list[Node]:
     part = part.without(instance.relations.redundant)
     relaxation = Relaxation(part, seed=seed)
     point = relaxation.solve({}, time_limit_s=limit.left_s)
     if point.status == "infeasible":
         tree = grow(relaxation, None, limit)
-        return _refutation(instance, part, tree or [])
+        return _refutation(allowed, part, tree or [])
     if point.steps is None:
         return []
     block = _blocks(instance, part)
@@ -222,13 +226,13 @@ def _refute_by_search(instance: Instance, part: Part, limit: Limit, seed: int) -
         some = part.take(block == label)
         tree = grow(Relaxation(some, seed=seed), None, limit)
         if tree is not None:
-            return _refutation(instance, some, tree)
+            return _refutation(allowed, some, tree)
     return []
 
 
-def _refutation(instance: Instance, part: Part, tree: Tree) -> list[Node]:
+def _refutation(allowed: AllowedSet, part: Part, tree: Tree) -> list[Node]:
     return [
-        _inner(instance, part, node)
+        _inner(allowed, part, node)
         if isinstance(node, Branching)
         else _leaf("farkas", part.equations, node.multipliers.numerator, 1)
         for node in tree

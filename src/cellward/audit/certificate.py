@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.aim import Aim
 from cellward.allowed import AllowedSet
 from cellward.audit import verify as checker
 from cellward.audit.evidence import Evidence
@@ -45,6 +46,7 @@ class Certificate:
         v: Ints | None,
         *,
         allowed: AllowedSet,
+        aim: Aim | None = None,
         method: Mapping[str, Any],
         knowledge: Knowledge,
         evidence: Evidence | None,
@@ -67,7 +69,8 @@ class Certificate:
                 **_stated(instance.relations, instance.a, instance.lower, instance.upper, instance.sensitivity.levels),
                 "published": None if v is None else v.tolist(),
                 "allowed": {"lo": compact(allowed.lo), "hi": compact(allowed.hi), "step": compact(allowed.step)},
-                "weight": compact(instance.weight),
+                "weight": compact(instance.weight if aim is None else aim.weight),
+                "target": None if aim is None else aim.target.tolist(),
                 "objective": objective,
                 "knowledge": dict(knowledge.stated),
                 "protection": "none asked" if not instance.asks else "ignored" if evidence is None else "shown",

@@ -1,7 +1,7 @@
 """Lagrangian: what multipliers on the equations prove of every table, in exact integers, and how a solver's floats become such multipliers.
 
-Legend: v = a + d; S the allowed d of a cell: lo, lo + step, …, hi; λ = n/q multipliers on the equations, c = Mᵀ·λ. A table adds up, M·a = b, so that
-M·d = need over the free cells, where need = −M·d over the cells with a single allowed value. For any λ
+Legend: v = t + d, with t = a unless another origin is given; S the allowed d of a cell: lo, lo + step, …, hi; λ = n/q multipliers on the equations,
+c = Mᵀ·λ. A table adds up, M·v = b = M·a, so M·d = need over the free cells: M·(a − t), less M·d of the cells with a single allowed value. For any λ
 
     Σ w·|d|  =  λ·need + Σ (w·|d| − c·d)  ≥  L(λ) = λ·need + Σ min over d ∈ S of (w·|d| − c·d),
 
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.aim import Aim
 from cellward.allowed import AllowedSet
 from cellward.instance import Instance
 from cellward.table.relations import ranges
@@ -90,15 +91,17 @@ class Part:
     step: Whole
 
     @staticmethod
-    def of(instance: Instance, allowed: AllowedSet) -> Part:
-        """All cells with a choice, and the equations that hold one."""
+    def of(instance: Instance, allowed: AllowedSet, aim: Aim | None = None) -> Part:
+        """All cells with a choice, and the equations that hold one; an ``aim`` has weights and an origin of its own."""
         r = instance.relations
-        lo, step = allowed.lo - instance.a, allowed.step
+        origin, weight = (instance.a, instance.weight) if aim is None else (aim.target, aim.weight)
+        lo, step = allowed.lo - origin, allowed.step
         hi = lo + (allowed.hi - allowed.lo) // np.maximum(step, 1) * step
         free = lo < hi
-        reach = np.maximum(np.abs(lo), np.abs(hi)).astype(float)
+        away = instance.a - origin
+        reach = np.maximum(np.maximum(np.abs(lo), np.abs(hi)), np.abs(away)).astype(float)
         sums = np.bincount(r.row, np.abs(r.coefs) * reach[r.indices], minlength=1)
-        small = float(sums.max()) < SAFE / 2 and float(reach @ instance.weight.astype(float)) < SAFE / 2
+        small = float(sums.max()) < SAFE / 2 and float(reach @ weight.astype(float)) < SAFE / 2
         kind: Any = np.int64 if small else object
         ptr, entry = r.by_cell
         return Part(
@@ -107,8 +110,8 @@ class Part:
             ptr=ptr,
             row=r.row[entry],
             coef=r.coefs[entry].astype(kind),
-            need=-runs(r.coefs.astype(kind) * np.where(free, 0, lo)[r.indices], r.indptr),
-            weight=instance.weight.astype(kind),
+            need=runs(r.coefs.astype(kind) * np.where(free, away, away - lo)[r.indices], r.indptr),
+            weight=weight.astype(kind),
             lo=lo.astype(kind),
             hi=hi.astype(kind),
             step=step.astype(kind),

@@ -30,8 +30,13 @@ class Question:
     levels: Levels | None = None
 
 
-def settle(questions: Sequence[Question], labels: Labels, inside: Sequence[Ints], effort: Effort) -> list[Ends]:
-    """The ends of every question; ``inside``: whole tables that may lie in the regions. Tables found for one attacker are tried on the next."""
+def settle(
+    questions: Sequence[Question], labels: Labels, inside: Sequence[Ints], effort: Effort, *, only_swaps: bool = False
+) -> list[Ends]:
+    """The ends of every question; ``inside``: whole tables that may lie in the regions. Tables found for one attacker are tried on the next.
+
+    ``only_swaps``: as far as swaps of a structured table get, which takes no solver; what they do not settle stays open.
+    """
     if not questions:
         return []
     relations = questions[0].region.relations
@@ -60,6 +65,8 @@ def settle(questions: Sequence[Question], labels: Labels, inside: Sequence[Ints]
         if swaps is not None:
             swaps.explore(mine, rng, effort.over)
             report(k)
+        if only_swaps:
+            return
         push(mine, rng, effort)
         report(k)
         if mine.start is not None and swaps is not None:

@@ -1,9 +1,8 @@
 """Verify, an exact check of a certificate in the standard library alone: python verify.py certificate.json.gz [release.csv] [release.json]
 
 Copy this file out and run it by itself. docs/certificate.md says what a certificate holds and numbers the checks. Evidence: witnesses, tables that an
-attacker cannot rule out, show that it comes no closer to a cell than its protection levels allow; a search tree shows that no allowed table costs
-less. Nothing is trusted, all is computed again in whole numbers. Not checked: that table, labels, bounds and attackers are the ones you mean, and
-what the verdict calls a claim.
+attacker cannot rule out, show that it comes no closer to a cell than its levels allow; a search tree shows that no allowed table costs less. Nothing
+is trusted, all is computed again in whole numbers. Not checked: that table, labels, bounds, target and attackers are those you mean, and any claim.
 """
 
 import csv
@@ -13,17 +12,16 @@ import os
 import re
 import sys
 import zlib
-from collections import defaultdict
 from fractions import Fraction
 from itertools import islice, pairwise, zip_longest
 from typing import Any, NamedTuple
 
-FORMAT, VERSION = "cellward certificate", 2
+FORMAT, VERSION = "cellward certificate", 3
 MOST_BYTES, MOST_ENTRIES, MOST_DIGITS = 1 << 29, 1 << 25, 40
 MOST_STEPS, STEPS_EACH = 1 << 25, 100  # what a check may take, and for each number listed: no small file takes long
 ANY = float("inf")  # stands for a bound that is not there; only ever compared
-SHAPES = """certificate format:any version:any salt:str method:dict decimals:int weight_decimals:int equations:any nominal:numbers
-  lower:floor/nominal upper:ceiling/nominal published:numbers?/nominal allowed:any weight:amounts/nominal objective:int? knowledge:dict
+SHAPES = """certificate format:any version:any salt:str method:dict decimals:int weight_decimals:int equations:any nominal:numbers lower:floor/nominal
+  upper:ceiling/nominal published:numbers?/nominal allowed:any weight:amounts/nominal target:numbers?/nominal objective:int? knowledge:dict
   protection:str levels:any attackers:list definitions:any witnesses:list bound:any status:str engine:str; cover cells:numbers;
 equations length:numbers cell:numbers coef:column/cell rhs:column/length; allowed lo:column/n hi:column/n step:amounts/n; node cell:int at:int;
 rounded rule:str kind:str steps:positive base:amounts/n; spared rule:str kind:str small:str steps:positive base:amounts/n; bound value:any unit:any
@@ -33,6 +31,7 @@ suppressed rule:str withheld:indices/n; definitions equation:numbers cell:number
   multiplier:numbers/equation; leaf kind:str denominator:positive equation:indices/m multiplier:numbers/equation;
 witness denominator:positive leaf:indices/n difference:numbers/leaf covers:list"""  # entry:kind/what a list is as long as, or stays below
 KINDS = {name: dict(x.split(":") for x in entries) for name, *entries in map(str.split, SHAPES.split(";"))}
+PROTECTED = {"shown": True, "none asked": None, "ignored": False}
 RULES = "rounded (paper|strict)( up| zero)?|perturbed (distance|base) (paper|strict)|interval|suppressed|adjusted"
 _text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode  # canonical JSON
 
@@ -98,8 +97,7 @@ def check(content: Any, digest: str | None = None) -> Verdict:
         end += "; that nothing smaller exists is the engine's claim" if content["status"] == "optimal" else ""
         end = f"objective {objective}; {'no smaller objective exists (proven)' if proven else end}"
     words = f"{c.n} {'nominal' if c.v is None else 'published'} values satisfy {len(c.rhs)} equations; {shown}; {end}"
-    protected = {"shown": True, "none asked": None, "ignored": False}[content["protection"]]
-    return Verdict(True, words, protected, "infeasible" if bound == ANY else bound, proven, digest)
+    return Verdict(True, words, PROTECTED[c.c["protection"]], "infeasible" if bound == ANY else bound, proven, digest)
 
 
 def _read(path: Any) -> bytes:  # of a file of bearable size; a pipe would keep us waiting
@@ -159,7 +157,7 @@ class _Check:
         fits = sum(length) == len(cell) and min([*length, *cell], default=0) >= 0 and max(cell, default=-1) < n
         _need(fits, "the lengths of the equations do not fit, or they name a cell that is not there")
         self.rows = [list(islice(entries, size)) for entries in [zip(cell, coef, strict=True)] for size in length]
-        self.left = MOST_STEPS + STEPS_EACH * (n + len(cell) + len(length))
+        self.left, self.target = MOST_STEPS + STEPS_EACH * (n + len(cell) + len(length)), c["target"] or self.a
         lo, hi, self.step = _parts(c["allowed"], "allowed", n=n)
         _need(all(z or x == y for x, y, z in zip(lo, hi, self.step, strict=True)), "a step is 0 and lo is not hi")
         self.sets = [range(x, y + 1, z or 1) for x, y, z in zip(lo, hi, self.step, strict=True)]
@@ -170,7 +168,7 @@ class _Check:
             _need(not missed, f"the {which} values miss equation {missed[:1]}")
         wrong = [i for i, x in enumerate(self.v or []) if x not in self.sets[i]]
         _need(not wrong, f"the published value is not allowed in cell {wrong[:1]}")
-        found = sum(w * abs(x - y) for w, x, y in zip(c["weight"], self.v or self.a, self.a, strict=True))
+        found = sum(w * abs(x - t) for w, x, t in zip(c["weight"], self.v or self.target, self.target, strict=True))
         _need(c["objective"] in (None, found), f"the objective is {found}, not as stated")
         for part in (self.check_knowledge, self.check_method, self.check_attackers, self.check_definitions):
             part()
@@ -180,11 +178,10 @@ class _Check:
         _need(self.left >= 0, "takes more steps to check than a certificate of its size may")
 
     def check_knowledge(self) -> None:  # 3: what the release and the public bounds tell, lo ≤ y ≤ hi, is true of a
-        given, v, lower, upper = self.c["knowledge"], self.v or self.a, self.c["lower"], self.c["upper"]
+        c, given, v, small = self.c, self.c["knowledge"], self.v or self.a, self.c["knowledge"].get("small")
         self.told = told = " ".join(x for x in map(given.get, ("rule", "form", "kind", "small")) if isinstance(x, str))
-        self.small = small = given.get("small")
         _need(re.fullmatch(RULES, told), "knowledge has no known rule, form or kind, or none of small counts")
-        _need(small == self.c["method"].get("small_counts"), "method and knowledge differ on small counts")
+        _need(small == c["method"].get("small_counts"), "method and knowledge differ on small counts")
         _, *more, t = _parts(given, "spared" if "small" in given else told.split()[0], n=self.n)
         self.base, self.steps, self.free = t, more[-1] if told.startswith("rounded") else 1, t is None
         if told == "suppressed" or self.free:
@@ -194,21 +191,27 @@ class _Check:
         r = [0 if exact and x % (y or 1) == 0 else max(s * y - less, 0) for x, y in zip(self.a, t, strict=True)]
         lo, hi = ([x + sign * y for x, y in zip(v, r, strict=True)] for sign in (-1, 1))
         if told == "perturbed base strict":  # between the multiples around v, or around its neighbours where v is one
-            lo = [x - (x % (y or 1) or y) for x, y in zip(v, t, strict=True)]
-            hi = [x - x % (y or 1) + y for x, y in zip(v, t, strict=True)]
+            lo, hi = ([x + sign * (-sign * x % (y or 1) or y) for x, y in zip(v, t, strict=True)] for sign in (-1, 1))
         lo, hi = (more[0], t) if told == "interval" else (lo, hi)
         for i, b in enumerate(t if small and self.v else []):
-            if b and lower[i] >= 0:  # y is 0, small (0 < y < b) or large: where 0 cannot become v, y begins behind it
-                no_small, no_zero = (v[i] == 0) == (small == "up"), lower[i] > 0 or v[i] >= s * b
+            if b and c["lower"][i] >= 0:  # y is 0, small (y < b) or large: where 0 cannot become v, y begins behind it
+                no_small, no_zero = (v[i] == 0) == (small == "up"), c["lower"][i] > 0 or v[i] >= s * b
                 lo[i] = max(lo[i], b if no_small else 1) if no_zero else lo[i]
-                hi[i] = min(hi[i], 0) if no_small and (upper[i] < b or v[i] + s * b <= b) else hi[i]
-        self.lo, self.hi = list(map(max, lo, lower)), list(map(min, hi, upper))
+                hi[i] = min(hi[i], 0) if no_small and (c["upper"][i] < b or v[i] + s * b <= b) else hi[i]
+        self.lo, self.hi = list(map(max, lo, c["lower"])), list(map(min, hi, c["upper"]))
         wrong = [i for i, x in enumerate(self.a) if not self.lo[i] <= x <= self.hi[i]]
         _need(not wrong, f"the true value lies outside what the public knows of cell {wrong[:1]}")
 
-    def check_method(self) -> None:  # 2: a rounding is by less than s bases, to any value there but for small counts
-        method, s, c = self.c["method"], self.steps, self.c
+    def check_method(self) -> None:  # 2: a cell was free to take any value that its method gives it, and takes one
+        method, s, c, option = self.c["method"], self.steps, self.c, self.c["method"].get("small_counts")
         _need(isinstance(method.get("name"), str), "the method has no name")
+        if method["name"] == "cell perturbation":  # all between the multiples around a, or some of what is up to t away
+            _need(self.told.startswith("perturbed"), "the knowledge is not that of a perturbation")
+            for i, (t, a, own) in enumerate(zip(self.base, self.a, self.sets, strict=True)):
+                down, up = (a % (t or 1), -a % (t or 1)) if "base" in self.told else (t, t)
+                free = range(max(a - down, c["lower"][i]), min(a + up, c["upper"][i]) + 1)
+                some = free if "base" in self.told or not own else free[own[0] - free[0] : own[-1] - free[0] + 1]
+                _need(own and own == some, f"cell {i} was not free to be perturbed as stated, or free to go further")
         if method["name"] != "controlled rounding":
             return
         follow = self.told.startswith("rounded strict") and isinstance(method.get("only"), str) and method["only"]
@@ -216,7 +219,7 @@ class _Check:
         right = right and all(x == b or (follow and x == 1 < b) for x, b in zip(self.step, self.base, strict=True))
         _need(right, "knowledge, steps of the method and steps of the allowed sets are not those of one rounding")
         for i, (b, a, allowed) in enumerate(zip(self.base, self.a, self.sets, strict=True)):
-            r, step, small = max(s * b - 1, 0), self.step[i] or 1, 0 < a < b and c["lower"][i] >= 0 and self.small
+            r, step, small = max(s * b - 1, 0), self.step[i] or 1, 0 < a < b and c["lower"][i] >= 0 and option
             low, high = (0, 0) if small == "zero" else (max(a - r, step) if small else a - r, a + r)
             least, most = -(-max(low, c["lower"][i]) // step) * step, min(high, c["upper"][i]) // step * step
             _need(least > most or (least in allowed and most in allowed), f"cell {i} was not free to be rounded")
@@ -281,27 +284,25 @@ class _Check:
         return found
 
     def check_protection(self, reached: list[dict[int, tuple[Any, Any]]]) -> str:  # 7: levels are shown, or openly not
-        protection, count = self.c["protection"], len(self.c["witnesses"])
-        right = protection in ("shown", "ignored", "none asked") and self.asked == (protection != "none asked")
-        right = right and (self.v is not None if protection == "shown" else not count)
+        said, n = self.c["protection"], len(self.c["witnesses"])
+        right = said in PROTECTED and self.asked == (said != "none asked") and (self.v if said == "shown" else not n)
         _need(right, "protection is not what levels, values and witnesses say it is")
-        if protection != "shown":
-            return f"protection levels: {protection}"
+        if said != "shown":
+            return f"protection levels: {said}"
         needs = [(k, *need) for k, (_, _, must) in enumerate(self.attackers) for need in must.items()]
         for k, i, (lpl, upl, spl) in needs:
-            low, high = reached[k].get(i, (0, 0))
+            (low, high), x = reached[k].get(i, (0, 0)), self.v[i] - self.a[i]
             met = high >= upl and -low >= lpl and high - low >= spl
             if self.free:  # no intervals: the published value must be far enough off, on a side that is asked for
-                x = self.v[i] - self.a[i]
                 met = spl == 0 and (x >= upl > 0 or -x >= lpl > 0)
             _need(met, f"a level of cell {i} is not shown against attacker {k}")
-        return f"{len(needs)} requirements against {len(self.attackers)} attackers shown by {count} witnesses ({self.told})"
+        return f"{len(needs)} requirements against {len(self.attackers)} attackers shown by {n} witnesses ({self.told})"
 
     def check_bound(self) -> Any:  # 8: the least L over the leaves of the tree, rounded up to what a table can cost
         value, unit, tree = _parts(self.c["bound"], "bound")
         size, m, rest = self.combine(unit, "unit")
-        for i, r in enumerate(self.sets):  # all tables cost the same modulo size: μ·b + Σ (w·|v − a| − (Mᵀμ)·v)
-            first, *others = self.costs(i, r, 1, m[i]) if r else [0]
+        for i, r in enumerate(self.sets):  # all tables cost the same modulo size: μ·b + Σ (w·|v − t| − (Mᵀμ)·v)
+            first, *others = self.costs(i, r, 1, m.get(i, 0)) if r else [0]
             _need(not any((x - first) % size for x in others), f"the unit does not divide what cell {i} can cost")
             rest += first
         least: Any = ANY if tree else None
@@ -327,18 +328,17 @@ class _Check:
     def combine(self, part: Any, shape: str) -> tuple[Any, ...]:  # what else the part says, then Mᵀλ and λ·b
         *head, equations, multipliers = _parts(part, shape, m=len(self.rows))
         self.pay(3 * sum(len(self.rows[j]) for j in equations), listed=len(equations))
-        m: defaultdict[int, int] = defaultdict(int)
-        for j, x in zip(equations, multipliers, strict=True):
-            for i, k in self.rows[j]:
-                m[i] += x * k
+        m: dict[int, int] = {}
+        for i, y in ((i, x * k) for j, x in zip(equations, multipliers, strict=True) for i, k in self.rows[j]):
+            m[i] = m.get(i, 0) + y
         return *head, m, sum(x * self.rhs[j] for j, x in zip(equations, multipliers, strict=True))
 
-    def costs(self, i: int, r: range, scale: int, m: int) -> list[int]:  # f(v) = scale·w·|v − a| − m·v, v from S_i
-        # f is linear up to a and from a on: its least value lies at an end or next to a. If f is the same modulo g at the first two, the last two and
-        # the two next to a, then everywhere: it moves in equal steps up to a, in equal steps from a on, and the two next to a join both sides.
-        below, w = self.a[i] - (self.a[i] - r.start) % r.step, scale * self.c["weight"][i]
-        some = (r[0], r[1], below, below + r.step, r[-2], r[-1]) if r[6:] else r
-        return [w * abs(v - self.a[i]) - m * v for v in some if v in r]
+    def costs(self, i: int, r: range, scale: int, m: int) -> list[int]:  # f(v) = scale·w·|v − t| − m·v, v from S_i
+        # f is linear up to t and from t on: its least value lies at an end or next to t. If f is the same modulo g at the first two, the last two and
+        # the two next to t (t itself, if it is one of S_i), then everywhere: it moves in equal steps on both sides, and what is next to t joins them.
+        t, step, w = self.target[i], r.step, scale * self.c["weight"][i]
+        some = (*r[:2], t - (t - r.start) % step, t + (r.start - t) % step, *r[-2:]) if r[6:] else r
+        return [w * abs(v - t) - m * v for v in some if v in r]
 
     def leaf(self, node: Any, sets: list[range]) -> Any:  # L: every table there costs at least L; ANY: there is none
         kind, d, m, total = self.combine(node, "leaf")
@@ -351,7 +351,7 @@ class _Check:
             right = not any(sets[i][1:] and m[i] * sets[i].step % d for i in cells)
             right = right and (total - sum(m[i] * sets[i][0] for i in cells)) % d != 0
         else:
-            total += sum(min(self.costs(i, sets[i], scale, m[i])) for i in cells)
+            total += sum(min(self.costs(i, sets[i], scale, m.get(i, 0))) for i in cells)
             right = kind == "dual" or total > 0
         _need(right, f"a {kind} leaf does not show what it should")
         return Fraction(total, d) if kind == "dual" else ANY

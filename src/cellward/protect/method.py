@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 from cellward.errors import InputError
@@ -16,11 +16,13 @@ from cellward.table.table import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a solve may use: seconds (None: no limit), threads, and the seed of any tie it breaks at random."""
+    """What a solve may use: seconds (None: no limit), threads, the seed of any tie it breaks at random, and the key (32 secret bytes, random unless
+    given) of any draw that must stay secret."""
 
     time_limit_s: float | None = None
     threads: int = 1
     seed: int = 0
+    key: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         number = isinstance(self.time_limit_s, int | float) and not isinstance(self.time_limit_s, bool)
@@ -30,6 +32,8 @@ class Limits:
             raise InputError(f"threads={self.threads}: give at least 1")
         if not isinstance(self.seed, int) or not 0 <= self.seed < 2**31:
             raise InputError(f"seed={self.seed}: give a whole number from 0 to {2**31 - 1}")
+        if self.key is not None:
+            check_key(self.key)
 
 
 class Clock:
@@ -94,11 +98,9 @@ class Method(ABC):
             raise InputError(
                 f"a {type(table).__name__} cannot be protected; make a Table of it first, such as with Table.from_frame"
             )
-        if key is not None:
-            check_key(key)
         instance = Instance.of(table, weights=weights, attackers=attackers)
         if reason := self.accepts(instance):
             raise InputError(reason)
-        limits = Limits(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed)
+        limits = Limits(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed, key=key)
         found = self.solve(instance, limits)
         return found if key is None else found.with_key(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -225,6 +225,17 @@ class Attacker:
             own=self.own[by],
             levels=None if self.levels is None else self.levels.permuted(place),
             sums=self.sums,
+        )
+
+    def times(self, factor: int) -> Attacker:
+        """The same attacker where amounts are counted in a unit ``factor`` times finer."""
+        return replace(
+            self,
+            lower=exact.finer(self.lower, factor),
+            upper=exact.finer(self.upper, factor),
+            own=self.own * factor,
+            levels=None if self.levels is None else self.levels.times(factor),
+            sums=None if self.sums is None else self.sums.times(factor),
         )
 
     def __repr__(self) -> str:

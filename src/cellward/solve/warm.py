@@ -1,4 +1,4 @@
-"""WarmLp: one linear model solved again and again by HiGHS while its bounds change; each solve starts from the last basis."""
+"""WarmLp: one linear model solved again and again by HiGHS while its bounds and rows change; each solve starts from the last basis."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ class WarmLp:
     >>> lp.restrict(np.array([0]), np.zeros(1), np.full(1, 0.75))
     >>> lp.solve().x.tolist()
     [0.75, 0.75]
+    >>> lp.add_rows(np.array([0, 1]), np.array([1]), np.ones(1), np.array([0.875]), np.array([np.inf]))
+    >>> lp.solve().x.tolist()
+    [0.625, 0.875]
+    >>> lp.drop_rows(np.array([0]))
+    >>> lp.solve().x.tolist()
+    [0.0, 0.875]
     """
 
     def __init__(self, model: LinearModel, *, seed: int = 0) -> None:
@@ -47,6 +53,46 @@ class WarmLp:
         """Give some columns other bounds."""
         self._lower[columns], self._upper[columns] = lower, upper
         self._h.changeColsBounds(len(columns), columns.astype(np.int32), lower, upper)
+
+    def add_rows(self, indptr: Ints, indices: Ints, coefs: Floats, lower: Floats, upper: Floats) -> None:
+        """Rows more, after the others."""
+        model = self._model
+        status = self._h.addRows(
+            len(lower), lower, upper, len(coefs), indptr[:-1].astype(np.int32), indices.astype(np.int32), coefs
+        )
+        if status == self._highspy.HighsStatus.kError:
+            raise SolverError(f"{self._solver} refused {len(lower)} rows more.")
+        self._model = replace(
+            model,
+            indptr=np.concatenate((model.indptr, model.indptr[-1] + indptr[1:])),
+            indices=np.concatenate((model.indices, indices)),
+            coefs=np.concatenate((model.coefs, coefs)),
+            row_lower=np.concatenate((model.row_lower, lower)),
+            row_upper=np.concatenate((model.row_upper, upper)),
+        )
+
+    def drop_rows(self, rows: Ints) -> None:
+        """These rows less (in increasing order); the others move up."""
+        model = self._model
+        if self._h.deleteRows(len(rows), rows.astype(np.int32)) == self._highspy.HighsStatus.kError:
+            raise SolverError(f"{self._solver} would not drop {len(rows)} rows.")
+        keep = np.ones(model.rows, bool)
+        keep[rows] = False
+        length = np.diff(model.indptr)
+        entry = np.repeat(keep, length)
+        self._model = replace(
+            model,
+            indptr=np.concatenate(([0], np.cumsum(length[keep]))).astype(np.int64),
+            indices=model.indices[entry],
+            coefs=model.coefs[entry],
+            row_lower=model.row_lower[keep],
+            row_upper=model.row_upper[keep],
+        )
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are now."""
+        return self._model.rows
 
     def solve(self, *, time_limit_s: float | None = None) -> Outcome:
         """The optimum under the present bounds; of an infeasible model ``row_duals`` is a ray of its dual, where HiGHS has one."""

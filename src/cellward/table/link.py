@@ -62,8 +62,8 @@ def link(*tables: Table) -> Table:
                 "linked tables must agree"
             )
         value[place], seen[place] = scaled, k
-        lower[place] = np.maximum(lower[place], _bounds(table.lower, factor))
-        upper[place] = np.minimum(upper[place], _bounds(table.upper, factor))
+        lower[place] = np.maximum(lower[place], exact.finer(table.lower, factor))
+        upper[place] = np.minimum(upper[place], exact.finer(table.upper, factor))
         for level in (table.sensitivity.lpl, table.sensitivity.upl, table.sensitivity.spl):
             _finer(level, factor)
         own = table.sensitivity.scaled_by(factor)
@@ -95,11 +95,6 @@ def _finer(scaled: Ints, factor: int) -> Ints:
             "link: at the finest table's decimals a value exceeds 2^53; build the tables with fewer decimals"
         )
     return scaled * factor
-
-
-def _bounds(bound: Ints, factor: int) -> Ints:
-    inside = np.abs(bound) < NO_BOUND // factor
-    return np.where(inside, bound * np.where(inside, factor, 1), np.sign(bound) * NO_BOUND)
 
 
 def _join(tables: tuple[Table, ...]) -> tuple[Labels, list[Ints]]:

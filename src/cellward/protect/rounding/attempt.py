@@ -17,13 +17,14 @@ from cellward.allowed import AllowedSet
 from cellward.audit.knowledge import Knowledge
 from cellward.errors import SolverError, VerificationError
 from cellward.instance import Instance
-from cellward.protect.capacity import Capacity
+from cellward.protect.capacity import Capacity, guards
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding import engines
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
 from cellward.protect.rounding.model import RoundingModel, allowed_multiples, followers, small_ones
-from cellward.protect.rounding.protected import Search, guards
+from cellward.protect.rounding.protected import Search
 from cellward.protect.rounding.unbiased import unbiased_target
+from cellward.protect.told import Around
 from cellward.protection import Protection
 from cellward.table.table import equation_text
 from cellward.version import __version__
@@ -193,7 +194,8 @@ class Attempt:
 
     def _guards(self, instance: Instance) -> list[Capacity]:
         """The levels as constraints on v; what small counts tell besides depends on v itself and is left to the audit."""
-        return list(guards(instance, self._knowledge(instance.a, "free"), instance.a))
+        knowledge = self._knowledge(instance.a, "free")
+        return guards(instance, knowledge, Around(knowledge.hi - instance.a))
 
     def _small(self, facts: dict[str, Any]) -> str:
         """What is told of small counts; nothing where nothing is published."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.instance import Instance
-from cellward.protect.capacity import Requirement
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding import engines
 from cellward.protect.rounding.linear import blocks
 from cellward.protect.rounding.model import RoundingModel
+from cellward.protect.told import Requirement
 from cellward.risk.levels import Levels
 from cellward.table.table import equation_text
 

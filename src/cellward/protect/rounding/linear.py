@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.protect.capacity import Cut
-from cellward.protect.rounding.model import RoundingModel
+from cellward.protect.rounding.model import Columns, RoundingModel
 from cellward.solve.model import LinearModel
 from cellward.table.components import components
 from cellward.table.relations import ranges
@@ -28,10 +28,9 @@ class Row:
     coef: Ints
     least: int
 
-    @property
-    def never(self) -> bool:
-        """Whether no x at all satisfies it (columns of 0 or 1)."""
-        return int(np.maximum(self.coef, 0).sum()) < self.least
+    def never(self, columns: Columns) -> bool:
+        """Whether no x at all satisfies it."""
+        return int((np.maximum(self.coef, 0) * columns.top[self.column]).sum()) < self.least
 
 
 def row_of(model: RoundingModel, cut: Cut) -> Row | None:
@@ -41,11 +40,11 @@ def row_of(model: RoundingModel, cut: Cut) -> Row | None:
     by the greatest common divisor, and δ₀ rounded up.
     """
     columns = model.columns
-    start, stop = (np.searchsorted(columns.cell, cut.cell, side) for side in ("left", "right"))
+    start, stop = (np.searchsorted(columns.cell, cut.at, side) for side in ("left", "right"))
     column = ranges(start, stop)
-    step = cut.coef * model.r[cut.cell]
+    step = cut.coef * model.r[cut.at]
     coef = np.repeat(step, stop - start)
-    least = cut.least - int((cut.coef * model.allowed.lo[cut.cell]).sum())
+    least = cut.least - int((cut.coef * model.allowed.lo[cut.at]).sum())
     keep = coef != 0
     column, coef = column[keep], coef[keep]
     top = columns.top[column]

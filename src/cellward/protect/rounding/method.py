@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward import exact
 from cellward.audit.knowledge import KINDS
 from cellward.errors import InputError
-from cellward.exact import LARGEST
 from cellward.instance import Instance, by_level
+from cellward.protect.amounts import amounts, stated
 from cellward.protect.method import Clock, Limits, Method
 from cellward.protect.rounding.attempt import Attempt
 from cellward.protect.rounding.model import check_grid
@@ -77,7 +76,7 @@ class ControlledRounding(Method):
     def solve(self, instance: Instance, limits: Limits) -> Protection:
         """The least rounding that keeps every sum and meets every level, with as few steps as it takes; or the proof that there is none."""
         began, clock = perf_counter(), Clock(limits)
-        base, rounded = self._bases(instance), self._rounded(instance)
+        base, rounded = amounts(instance, self.base, "base"), self._rounded(instance)
         _refuse_overflow(instance, base, self.max_steps)
         check_grid(instance, np.where(rounded, base, 1))
         for steps in range(1, self.max_steps + 1):
@@ -85,7 +84,16 @@ class ControlledRounding(Method):
             found = attempt.solve()
             if found.status != "infeasible":
                 break
-        return found
+        return self._with_proposal(found) if found.status == "infeasible" else found
+
+    def _with_proposal(self, found: Protection) -> Protection:
+        """Where no rounding exists, a perturbation between the same multiples may."""
+        from cellward.protect.perturbation import CellPerturbation
+
+        proposal = CellPerturbation(self.base, knowledge=self.knowledge, ignore_levels=self.ignore_levels)
+        if proposal.accepts(found.instance) or proposal.unreachable(found.instance):
+            return found
+        return replace(found, proposal=proposal, reason=f"{found.reason}; or perturb the cells (--method perturb)")
 
     def _rounded(self, instance: Instance) -> NDArray[np.bool_]:
         """The cells to be rounded."""
@@ -101,29 +109,10 @@ class ControlledRounding(Method):
         out[[instance.labels.find(cell) for cell in self.only]] = True
         return out
 
-    def _bases(self, instance: Instance) -> Ints:
-        """The base of every cell as scaled integers."""
-        given = by_level(instance.relations, self.base, "base") if isinstance(self.base, Mapping) else self.base
-        whole = _is_list(given)
-        if whole and len(given) != instance.cells:
-            raise InputError(f"base: {len(given)} bases for {instance.cells} cells; give one number, or one a cell")
-        scaled: dict[Any, int] = {}
-        for i, base in enumerate(given if whole else [given]):
-            if base in scaled:
-                continue
-            where = f"base of {instance.labels.name(i)}" if whole else "base"
-            value = exact.scale_one(base, instance.decimals, where, strict=True)
-            if not 0 < value <= LARGEST:
-                raise InputError(f"{where}: {base} is not a base; give a positive number such as 3, 5 or 10")
-            scaled[base] = value
-        if whole:
-            return np.array([scaled[base] for base in given], np.int64)
-        return np.full(instance.cells, scaled[given], np.int64)
-
     def stated(self, instance: Instance, rounded: NDArray[np.bool_]) -> dict[str, Any]:
         """The options as the public may read them."""
         base = by_level(instance.relations, self.base, "base") if isinstance(self.base, Mapping) else self.base
-        out: dict[str, Any] = {"base": list(map(str, base)) if _is_list(base) else str(base)}
+        out: dict[str, Any] = {"base": stated(base)}
         if self.unbiased:
             out["unbiased"] = True
         if self.small_counts != "free":
@@ -131,15 +120,6 @@ class ControlledRounding(Method):
         if self.only is not None:
             out["only"] = f"{int(rounded.sum())} cells"
         return out
-
-
-def _is_list(base: object) -> bool:
-    """Whether a base a cell is given."""
-    return (
-        np.ndim(base) > 0
-        if isinstance(base, np.ndarray)
-        else isinstance(base, Sequence) and not isinstance(base, str | bytes)
-    )
 
 
 def _refuse_overflow(instance: Instance, base: Ints, steps: int) -> None:

@@ -7,16 +7,13 @@ by the audit; where attackers know that values are whole, a table may pass all c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.audit.knowledge import Knowledge
-from cellward.audit.sums import instance_of_sums
-from cellward.instance import Instance
 from cellward.protect.capacity import Capacity
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding import engines
@@ -60,7 +57,7 @@ class Search:
 
     def solve(self) -> Found:
         """The least protected rounding, or what the limit left of it."""
-        found = engines.solve(self.model, self.limits, self.clock)
+        found = engines.solve(self.model, self.limits, self.clock, self.rows)
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
         if found.x is None or self._audit(self.model.values(found.x)).protected or self._passes(found.x):
             return found
@@ -140,7 +137,7 @@ class Search:
         model, last, poor = self.model, -np.inf, 0
         equations = independent(model)
         for _ in range(MOST_ROUNDS):
-            if any(row.never for row in self.rows):
+            if any(row.never(model.columns) for row in self.rows):
                 return "infeasible"
             vertex = engines.relax(model, equations, self.limits, self.clock, self.rows)
             if vertex.x is None:
@@ -156,15 +153,3 @@ class Search:
         """Values between the allowed ones."""
         moved = np.bincount(self.model.columns.cell, x, minlength=self.model.instance.cells)
         return np.asarray(self.model.allowed.lo + self.model.r * moved)
-
-
-def guards(instance: Instance, knowledge: Knowledge, v: Ints) -> Iterator[Capacity]:
-    """The levels of the cells, and those of the sums at risk, against what a release of values such as v tells."""
-    half = knowledge.hi - v
-    yield Capacity(
-        replace(instance, attackers=tuple(replace(k, whole=k.whole or knowledge.whole) for k in instance.attackers)),
-        half,
-    )
-    sums = instance_of_sums(instance, knowledge)
-    if sums is not None:
-        yield Capacity(sums, half, instance.cells)

@@ -1,0 +1,478 @@
+"""Perturbation: every figure that cell perturbation owes, computed, compared, and written to RESULTS.md.
+
+python benchmarks/perturbation.py                 all figures, some hours; writes RESULTS.md part by part; exits 1 when one falls short
+python benchmarks/perturbation.py --part cube     one part: brute, structure, cube or impossible
+python benchmarks/perturbation.py --quick         the same checks on small sizes, under a minute; times are not judged; writes nothing
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import census
+import random_tables
+import rounding_tables as tables
+from results import Report, run_parts, table
+
+import cellward as cw
+from cellward.audit.knowledge import KINDS
+from cellward.errors import CellwardError
+from cellward.risk.sensitivity import CellStatus, Sensitivity
+from cellward.solve import cpsat, highs, levels, session, warm, worker
+from cellward.solve.highs import solve_lp
+
+Ints = NDArray[np.int64]
+BASE = 5
+VIOLATED = 0.1
+"""Levels bind: the least perturbation without them leaves at least this share of the requirements unmet."""
+STRUCTURE_S, CLOSE = 60.0, 1e-6
+"""Paper 000, section 5: the large structure in less than a minute, with either method; objectives are compared to this relative difference."""
+LIMIT_S = 1800.0
+SENSITIVE = 200
+"""Cells with levels in the large structure."""
+
+
+class MissingError(Exception):
+    """The package does not know an option that a figure needs."""
+
+
+def perturbation(base: Any = BASE, **options: Any) -> Any:
+    try:
+        return cw.CellPerturbation(base, **options)
+    except (AttributeError, TypeError) as error:
+        raise MissingError(f"CellPerturbation does not know {', '.join(options) or 'a base'} ({error})") from None
+
+
+def certified(p: cw.Protection) -> str:
+    """What is wrong with a result's certificate, or nothing."""
+    verdict = p.certificate().check()
+    return "" if verdict else str(verdict.reason)
+
+
+def wait(seconds: float) -> str:
+    """Seconds in words that keep two digits."""
+    return f"{seconds:.2g}" if seconds < 0.1 else f"{seconds:.2f}" if seconds < 10 else f"{seconds:.0f}"
+
+
+def size(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape))
+
+
+# ---- brute force -------------------------------------------------------------------------------------------------------------------------
+
+
+def brute(report: Report, *, quick: bool) -> None:
+    """Random tables with levels against Figure 3 of the paper, solved as it stands, and against all choices of cells on multiples."""
+    import random_perturbations
+
+    cases, chunk = (60, 30) if quick else (5_000, 100)
+    began = time.perf_counter()
+    counts: Counter[str] = Counter()
+    by: dict[str, Counter[str]] = {}
+    differences: list[str] = []
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for found in pool.map(
+            random_perturbations.summary, [range(k, min(k + chunk, cases)) for k in range(0, cases, chunk)]
+        ):
+            differences += found["differences"]
+            counts.update({name: count for name, count in found.items() if isinstance(count, int)})
+            for name, split in found.items():
+                if isinstance(split, dict):
+                    by.setdefault(name, Counter()).update(split)
+    seconds = time.perf_counter() - began
+    for line in differences[:20]:
+        print(line, flush=True)
+    unmet, asked = counts["violated by the least perturbation"], counts["requirements"]
+    report.require(counts["tables"] == cases, f"brute force: {counts['tables']:,} tables compared, not {cases:,}")
+    report.require(not differences, f"brute force: {len(differences):,} differences, first {differences[:1]}")
+    report.require(
+        unmet >= VIOLATED * asked,
+        f"brute force: the least perturbations leave only {unmet:,} of {asked:,} requirements",
+    )
+    rows: list[list[object]] = [[name, f"{count:,}"] for name, count in counts.items()]
+    rows += [[f"{name}: {key}", f"{count:,}"] for name, split in by.items() for key, count in sorted(split.items())]
+    report.add(
+        f"{cases:,} random tables (seeds 0 to {cases - 1:,}) with levels, several attackers, mixed bases and distances, both kinds of "
+        "knowledge. Beside them: Figure 3 of paper 000 with x between 0 and 1, solved as one linear program; for `strict` between multiples, "
+        "all choices of the cells that sit on one, in exact arithmetic. Status, optimum, bound, protection, intervals of every attacker, "
+        f"certificate and release: **{len(differences):,} differences** ({seconds:.0f} s). On a share of the tables the paper's rounding is "
+        "compared too: it is never cheaper, and never there without a perturbation. Levels are among those that a single cell can meet; the "
+        f"least perturbation without them leaves {100 * unmet / max(asked, 1):.0f} % of the requirements unmet.\n\n"
+        + table(["", "count"], rows)
+    )
+
+
+# ---- levels that bind ----------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A table with levels, the public and a respondent as attackers, and what a perturbation that protects it costs."""
+
+    table: cw.Table
+    attackers: tuple[cw.Attacker, ...]
+    known: float
+
+
+def asked_of(made: cw.Table, many: int, kind: str, seed: int) -> Asked | None:
+    """Levels of three kinds on so many cells, a part of them beyond what the least perturbation gives; another one meets them all.
+
+    The other one counts half of the cells only. None where there is none of either.
+    """
+    rng = np.random.default_rng(seed)
+    half = rng.integers(0, 2, made.cells)
+
+    def both(**options: Any) -> Iterator[cw.Protection]:
+        for weights in (None, half):
+            yield perturbation(knowledge=kind).protect(made, weights=weights, **options)
+
+    plain = [p.scaled if p.scaled is None else p.scaled / 10**p.instance.decimals for p in both()]
+    if plain[0] is None or plain[1] is None:
+        return None
+    cells = tables._sensitive(made, BASE, np.abs(plain[0] - plain[1]) > 1, many, rng)
+    against = tables.attackers(made, cells, seed)[:2]
+    least, other = both(attackers=against)
+    given, wanted = (_reaches(p, cells).min(axis=1) for p in (least, other))
+    drawn = tables._levels(given, wanted, 0.6, rng)
+    asking = drawn.any(axis=0)
+    sensitivity = Sensitivity.of(made.cells, cells[asking], *drawn[:, asking])
+    return Asked(made.with_sensitivity(sensitivity), against, _cost(made, other))
+
+
+def _cost(made: cw.Table, p: cw.Protection) -> float:
+    """What a perturbation costs when all cells count: |v − a| at the multiples, linear between them."""
+    assert p.scaled is not None
+    up = p.scaled / 10**p.instance.decimals - made.scaled // BASE * BASE
+    over = made.scaled % BASE
+    return float(np.where(over > 0, over + up * (BASE - 2 * over) / BASE, 0).sum())
+
+
+def _reaches(p: cw.Protection, cells: Ints) -> Ints:
+    """How far below a, above a and how wide (whole units) each attacker's interval of each cell is: 3 × attackers × cells."""
+    ends: list[Any] = list(p.audit(cells=cells.tolist()).ends)
+    who = len(p.instance.attackers)
+    a = (p.instance.a[cells] // 10**p.instance.decimals).tolist() * who
+    below = [math.floor(x - low) for x, (low, _) in zip(a, ends, strict=True)]
+    above = [math.floor(high - x) for x, (_, high) in zip(a, ends, strict=True)]
+    wide = [math.floor(high - low) for low, high in ends]
+    return np.array([below, above, wide], np.int64).reshape(3, who, len(cells))
+
+
+PROTECTED = [
+    "knowledge",
+    "sensitive (below / above / width)",
+    "requirements",
+    "unmet by the least perturbation",
+    "objective without levels",
+    "with levels",
+    "another that protects",
+    "status",
+    "s",
+    "cuts",
+    "attacker problems solved, of those listed",
+    "certificate",
+    "certificate and its check, s",
+    "engine",
+]
+
+
+def protected(report: Report, name: str, asked: Asked, kind: str, *, limit: float) -> list[object]:
+    """One protected perturbation: its row."""
+    own = asked.table.sensitivity
+    free = perturbation(knowledge=kind, ignore_levels=True).protect(asked.table, attackers=asked.attackers)
+    requirements, unmet = free.evidence.requirements, len(free.missing)
+    report.require(
+        unmet >= VIOLATED * requirements, f"{name}: the least perturbation leaves only {unmet} of {requirements}"
+    )
+    began = time.perf_counter()
+    p = perturbation(knowledge=kind).protect(asked.table, attackers=asked.attackers, time_limit_s=limit)
+    took = time.perf_counter() - began
+    report.require(p.status == "optimal", f"{name}: {p.status}, {p.reason}")
+    report.require(p.protected is True, f"{name}: not protected")
+    words, check_s = "none", 0.0
+    if p.scaled is not None:
+        slack = CLOSE * max(1.0, free.objective)
+        report.require(
+            p.objective >= free.objective - slack, f"{name}: {p.objective} is less than {free.objective} without levels"
+        )
+        report.require(p.objective <= asked.known + slack, f"{name}: {p.objective}, one of {asked.known} is known")
+        began = time.perf_counter()
+        wrong = certified(p)
+        check_s = time.perf_counter() - began
+        report.require(not wrong, f"{name}: certificate, {wrong}")
+        words = wrong or f"holds, {p.evidence.requirements} requirements, {len(p.evidence.shown)} witnesses"
+    sides = " / ".join(str(int((side > 0).sum())) for side in (own.lpl, own.upl, own.spl))
+    share = f"{unmet} ({100 * unmet / max(requirements, 1):.0f} %)"
+    cuts, solved = effort(p.engine)
+    return [
+        kind, f"{len(own.asked)} ({sides})", requirements, share, number(free.objective), number(p.objective), number(asked.known), p.status,
+        wait(took), cuts, solved, words, wait(check_s), p.engine,
+    ]  # fmt: skip
+
+
+def number(x: float | None) -> str:
+    return "none" if x is None else f"{x:,.2f}".rstrip("0").rstrip(".") if x % 1 else f"{x:,.0f}"
+
+
+def effort(engine: str) -> tuple[str, str]:
+    """Cuts and attacker problems, as the engine's sentence gives them."""
+    cuts = re.search(r"([\d,]+) cuts?", engine)
+    solved = re.search(r"([\d,]+) of ([\d,]+)", engine)
+    return cuts[1] if cuts else "", f"{solved[1]} of {solved[2]}" if solved else ""
+
+
+# ---- the large structure -------------------------------------------------------------------------------------------------------------------
+
+
+def structure(report: Report, *, quick: bool) -> None:
+    """The paper's Income Support structure: perturbation beside rounding, and whether its optimum is a rounding."""
+    made = tables.of_census(census.income_support(geography=(200, 20, 4, 1)) if quick else census.income_support())
+    began = time.perf_counter()
+    p = perturbation().protect(made)
+    ours = time.perf_counter() - began
+    began = time.perf_counter()
+    r = cw.ControlledRounding(BASE).protect(made, time_limit_s=LIMIT_S)
+    theirs = time.perf_counter() - began
+    program = tables.program(made, BASE)
+    relaxed = solve_lp(program.linear)
+    report.require(p.status == "optimal", f"structure: {p.status}, {p.reason}")
+    report.require(r.scaled is not None, f"structure, rounding: {r.status}, {r.reason}")
+    if p.scaled is None or r.scaled is None:
+        return
+    bound, slack = program.constant + relaxed.objective, CLOSE * max(1.0, p.objective)
+    report.require(abs(p.objective - bound) <= slack, f"structure: {p.objective}, the linear program gives {bound}")
+    report.require(p.objective <= r.objective + slack, f"structure: {p.objective}, above the rounding's {r.objective}")
+    report.require(quick or ours <= STRUCTURE_S, f"structure: {ours:.0f} s, not {STRUCTURE_S:.0f}")
+    wrong = certified(p)
+    report.require(not wrong, f"structure: certificate, {wrong}")
+    fractional = int(np.count_nonzero(p.scaled % (BASE * 10**p.instance.decimals)))
+    free = int(np.count_nonzero(made.scaled % BASE))
+    same = "yes" if fractional == 0 else f"no: {fractional:,} of {free:,} cells lie between multiples"
+    rows: list[list[object]] = [
+        ["perturbation", number(p.objective), p.status, same, wait(ours), f"{theirs / ours:.1f} ×", p.engine],
+        ["rounding", number(r.objective), r.status, "yes", wait(theirs), "1 ×", r.engine],
+        ["HiGHS LP, the solve alone", number(bound), relaxed.status, "", wait(relaxed.seconds),
+         f"{theirs / relaxed.seconds:.1f} ×", relaxed.solver],
+    ]  # fmt: skip
+    head = ["method", "objective", "status", "all values multiples", "s", "rounding's time / this", "engine"]
+    report.add(
+        f"The structure of paper 000's Income Support table: {made.cells:,} cells, {made.relations.equations:,} equations, base {BASE}, no "
+        "levels. The paper found the same table by both methods, in less than a minute each (Pentium, 2.5 GHz). Seconds from table to "
+        "Protection.\n\n" + table(head, rows)
+    )
+    rows = []
+    for kind in KINDS:
+        asked = asked_of(made, 20 if quick else SENSITIVE, kind, 1)
+        report.require(asked is not None, f"structure, {kind}: no perturbation to draw levels from")
+        if asked is not None:
+            rows.append(protected(report, f"structure, {kind}", asked, kind, limit=LIMIT_S))
+    report.add(
+        f"The same with levels against the public and a respondent (see the cube's part).\n\n{table(PROTECTED, rows)}"
+    )
+
+
+# ---- a cube --------------------------------------------------------------------------------------------------------------------------------
+
+
+def cube(report: Report, *, quick: bool) -> None:
+    """A cube with a twentieth of its cells sensitive, two attackers, both kinds of knowledge."""
+    shape, seeds = ((5, 5, 5), [1]) if quick else ((20, 20, 20), [1, 2, 3])
+    rows: list[list[object]] = []
+    for seed in seeds:
+        made = tables.poisson(shape, seed)
+        for kind in KINDS:
+            name = f"cube {size(shape)} seed {seed} {kind}"
+            asked = asked_of(made, max(made.cells // 20, 2), kind, seed)
+            report.require(asked is not None, f"{name}: no perturbation to draw levels from")
+            if asked is not None:
+                rows.append([size(shape), seed, *protected(report, name, asked, kind, limit=LIMIT_S)])
+    report.add(
+        f"Base {BASE}, Poisson(4). A twentieth of the cells is sensitive, none of them a multiple. Attackers: the public; a respondent with "
+        "contributions to a tenth of the other cells, alone in a thirtieth. Levels of three kinds are drawn within what another perturbation gives, "
+        "a part of them beyond what the least perturbation gives. A requirement is all levels of one cell against one attacker.\n\n"
+        + table(["table", "seed", *PROTECTED], rows)
+    )
+
+
+# ---- levels that cannot be met -------------------------------------------------------------------------------------------------------------
+
+
+class SolverUsedError(Exception):
+    """A solver was asked where none should be."""
+
+
+@contextmanager
+def without_solvers() -> Iterator[None]:
+    """Every way into a solver raises."""
+
+    def refuse(*_: object, **__: object) -> Any:
+        raise SolverUsedError("a solver was asked")
+
+    places: list[tuple[Any, str]] = [
+        (worker, "_exchange"),
+        (highs, "_solve"),
+        (session.Session, "_load"),
+        (warm.WarmLp, "__init__"),
+        (levels, "_levels"),
+        (cpsat, "_load"),
+    ]
+    with ExitStack() as stack:
+        for owner, name in places:
+            stack.enter_context(patch.object(owner, name, refuse))
+        yield
+
+
+@dataclass(frozen=True, eq=False)
+class Impossible:
+    """A table with one level that its cell cannot meet: why, where, and against whom."""
+
+    why: str
+    table: cw.Table
+    options: dict[str, Any]
+    attackers: list[cw.Attacker]
+    cell: int
+    attacker: str
+
+
+WHYS = (
+    "width beyond 2h",
+    "below and above together beyond 2h",
+    "a multiple",
+    "below a bound",
+    "above a bound",
+    "below 0",
+)
+
+
+def impossible_case(seed: int) -> Impossible | None:
+    """A random table (as random_tables.py draws it) and a level that cannot be met; None where the draw has no cell for it."""
+    rng = Random(seed)
+    drawn = random_tables.random_case(rng.randrange(10**6))
+    made, base = drawn.table.without_levels(), drawn.base
+    why, kind, form, who = (
+        rng.choice(WHYS),
+        rng.choice(KINDS),
+        rng.choice(("base", "distance")),
+        rng.choice(("external", "insider")),
+    )
+    if made.decimals or not isinstance(base, int):
+        return None
+    a, half, far = (
+        made.scaled.tolist(),
+        2 * base if (form, kind) == ("distance", "paper") else base,
+        rng.randint(2, base),
+    )
+    on = [form == "base" and x % base == 0 for x in a]
+    cells = [
+        i for i, fixed in enumerate(made.sensitivity.fixed.tolist()) if not fixed and on[i] == (why == "a multiple")
+    ]
+    if why == "below 0":
+        cells = [i for i in cells if made.lower[i] == 0]
+    if not cells or (why == "a multiple" and kind == "strict"):
+        return None
+    i = rng.choice(cells)
+    level = {
+        "width beyond 2h": (0, 0, 2 * half + far),
+        "below and above together beyond 2h": (half, half + far, 0),
+        "a multiple": rng.choice(((1, 0, 0), (0, 1, 0), (0, 0, 1))),
+        "below a bound": (far, 0, 0),
+        "above a bound": (0, far, 0),
+        "below 0": (a[i] + 1, 0, 0),
+    }[why]
+    bounds: dict[str, Any] = {
+        "below a bound": {"lower": {i: a[i] - far + 1}},
+        "above a bound": {"upper": {i: a[i] + far - 1}},
+    }.get(why, {})
+    if bounds or who == "insider":
+        insider = cw.Attacker.knowing(made, "insider", **bounds, levels={i: level})
+        against, who = [cw.Attacker.external(), insider], "insider"
+    else:
+        column = np.zeros((3, made.cells), np.int64)
+        column[:, i] = level
+        lpl, upl, spl = (side.copy() for side in column)
+        status = made.sensitivity.status.copy()
+        status[i] = CellStatus.UNSAFE
+        made = made.with_sensitivity(replace(made.sensitivity, status=status, lpl=lpl, upl=upl, spl=spl))
+        against = [cw.Attacker.external()]
+    options = {"base": base} if form == "base" else {"base": None, "within": base}
+    return Impossible(f"{why}, {form}, {kind}", made, {**options, "knowledge": kind}, against, i, who)
+
+
+def impossible(report: Report, *, quick: bool) -> None:
+    """Levels beyond what a single cell can give are named, cell and attacker, before any solver runs."""
+    wanted, seed = 60 if quick else 1000, 0
+    seen: Counter[str] = Counter()
+    longest = 0.0
+    wrong: list[str] = []
+    while sum(seen.values()) < wanted:
+        seed += 1
+        case = impossible_case(seed)
+        if case is None:
+            continue
+        seen[case.why] += 1
+        name = case.table.labels.name(case.cell)
+        began = time.perf_counter()
+        try:
+            with without_solvers():
+                p = perturbation(**case.options).protect(case.table, attackers=case.attackers)
+        except (SolverUsedError, CellwardError) as error:
+            wrong.append(f"seed {seed}, {case.why}: {type(error).__name__}: {error}")
+            continue
+        longest = max(longest, time.perf_counter() - began)
+        if p.status != "infeasible" or name not in p.reason or case.attacker not in p.reason:
+            wrong.append(f"seed {seed}, {case.why}, {name}: {p.status}, {p.reason}")
+        elif case.cell not in p.conflicting_cells:
+            wrong.append(f"seed {seed}, {case.why}: cell {case.cell} is not among {p.conflicting_cells}")
+    for line in wrong[:20]:
+        print(line, flush=True)
+    report.require(not wrong, f"impossible: {len(wrong)} of {wanted}, first {wrong[:1]}")
+    rows: list[list[object]] = [[why, count] for why, count in sorted(seen.items())]
+    report.add(
+        f"{wanted:,} random tables with one level that its cell alone cannot meet: max(SPL, UPL + LPL) > 2h, h being what attackers read around "
+        "a value (0 for a multiple under `paper`), or a − LPL or a + UPL beyond an attacker's own bounds. Every way into a solver raises an "
+        f"error meanwhile. **{wanted - len(wrong):,} named cell and attacker**; the longest took {1000 * longest:.0f} ms.\n\n"
+        + table(["reason, form, knowledge", "tables"], rows)
+    )
+
+
+# ---- the programme -----------------------------------------------------------------------------------------------------------------------
+
+RUN: dict[str, Callable[..., None]] = {"brute": brute, "structure": structure, "cube": cube, "impossible": impossible}
+
+PARTS = {
+    "brute": "random tables with levels against brute force",
+    "structure": "a structure of 220,040 cells beside rounding",
+    "cube": "levels in a cube",
+    "impossible": "levels that no table can meet",
+}
+"""The parts in the order in which they are run, and what each shows."""
+
+
+def figures(report: Report, part: str, *, quick: bool) -> None:
+    """One part of the programme; what the package lacks falls short, as does what it refuses."""
+    try:
+        RUN[part](report, quick=quick)
+    except (MissingError, CellwardError, AttributeError, ImportError) as error:
+        report.require(False, f"{part}: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    sys.exit(run_parts("perturbation.py", "Perturbation", PARTS, figures, __doc__))

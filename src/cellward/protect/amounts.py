@@ -1,0 +1,53 @@
+"""Amounts: a positive number for every cell (a base, a distance), given as one number, one a cell, or one a level of sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.errors import InputError
+from cellward.exact import LARGEST
+from cellward.instance import Instance, by_level
+
+Ints = NDArray[np.int64]
+NOUNS = {"base": "base", "within": "distance", "grid": "grid"}
+
+
+def amounts(instance: Instance, given: Any, what: str) -> Ints:
+    """The amount of every cell as scaled integers; ``what`` names the option."""
+    given = by_level(instance.relations, given, what) if isinstance(given, Mapping) else given
+    each = is_list(given)
+    if each and len(given) != instance.cells:
+        raise InputError(
+            f"{what}: {len(given)} {NOUNS[what]}s for {instance.cells} cells; give one number, or one a cell"
+        )
+    scaled: dict[Any, int] = {}
+    for i, amount in enumerate(given if each else [given]):
+        if amount in scaled:
+            continue
+        where = f"{what} of {instance.labels.name(i)}" if each else what
+        value = exact.scale_one(amount, instance.decimals, where, strict=True)
+        if not 0 < value <= LARGEST:
+            raise InputError(f"{where}: {amount} is not a {NOUNS[what]}; give a positive number such as 3, 5 or 10")
+        scaled[amount] = value
+    if each:
+        return np.array([scaled[amount] for amount in given], np.int64)
+    return np.full(instance.cells, scaled[given], np.int64)
+
+
+def stated(given: Any) -> Any:
+    """An amount as a release states it."""
+    return list(map(str, given)) if is_list(given) else str(given)
+
+
+def is_list(given: object) -> bool:
+    """Whether one a cell is given."""
+    return (
+        np.ndim(given) > 0
+        if isinstance(given, np.ndarray)
+        else isinstance(given, Sequence) and not isinstance(given, str | bytes)
+    )

@@ -1,0 +1,355 @@
+"""One attempt at a perturbation: what cannot be met at all, the continuous optimum, the values published, and what is said when there are none."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.allowed import AllowedSet
+from cellward.errors import InputError, SolverError, VerificationError
+from cellward.exact import LARGEST
+from cellward.instance import Instance
+from cellward.protect.capacity import Capacity, Cut, guards
+from cellward.protect.method import Clock, Limits
+from cellward.protect.perturbation.decimals import near
+from cellward.protect.perturbation.intervals import Intervals
+from cellward.protect.perturbation.master import Costs
+from cellward.protect.perturbation.method import SHOWN
+from cellward.protect.perturbation.search import Continuous, Search
+from cellward.protect.rounding.linear import row_of
+from cellward.protect.rounding.model import RoundingModel, check_grid
+from cellward.protect.rounding.protected import Search as Snapping
+from cellward.protect.told import Boxes
+from cellward.protection import KEY_BYTES, Protection
+from cellward.version import __version__
+
+if TYPE_CHECKING:
+    from cellward.protect.perturbation.method import CellPerturbation
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+PLAIN_PLACES, MOST_PLACES = 3, 7
+"""Decimals more than the table's that an optimum may turn out to have, and those published where it has no end of them."""
+VIOLATED = 1e-6
+"""A level that is missed by more than this, in units of the table, is missed."""
+NEAR = 1e-3
+"""How near to whole an optimum must be, in the last of its decimals."""
+OPTIMAL = 1e-6
+"""How far above its bound, in parts of it, what is published may be and still be called the continuous optimum."""
+WIDENINGS = (0, 1, 2, 8)
+"""Steps of the grid, beyond the two around the optimum, that are tried in turn; then the whole interval is."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The options of a :class:`CellPerturbation` on the intervals of one instance."""
+
+    options: CellPerturbation
+    intervals: Intervals
+    limits: Limits
+    clock: Clock
+    began: float
+
+    @property
+    def instance(self) -> Instance:
+        """In the table's own units."""
+        return self.intervals.instance
+
+    @cached_property
+    def _objective(self) -> str:
+        return self.options.objective or ("between" if self.intervals.form == "base" else "distance")
+
+    @cached_property
+    def _key(self) -> bytes:
+        return secrets.token_bytes(KEY_BYTES) if self.limits.key is None else self.limits.key
+
+    def solve(self) -> Protection:
+        """What comes of it."""
+        instance, lo, hi = self.instance, self.intervals.lo, self.intervals.hi
+        places = self._grid_places()
+        levels = (instance.asks or bool(instance.sensitivity.sums)) and not self.options.ignore_levels
+        watched = self._guards(self.intervals) if levels else []
+        if impossible := self.options.unreachable(instance):
+            cells = tuple(sorted({need.cell for need, _ in impossible if need.cell < instance.cells}))
+            more = "" if len(impossible) <= SHOWN else " (and more)"
+            words = f"{'; '.join(sentence for _, sentence in impossible[:SHOWN])}{more}, whatever is published"
+            reason = f"{words}; {self._remedy}"
+            return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=cells)
+        for guard in watched:
+            least, most = guard.room()
+            lo, hi = np.maximum(lo, least), np.minimum(hi, most)
+        if len(empty := np.flatnonzero(lo > hi)):
+            names = f"the levels of {instance.labels.name(int(empty[0]))} leave no value that meets them against every attacker"
+            reason = f"{names}; {self._remedy}"
+            return self._nothing(
+                "infeasible", reason, "levels of single cells", conflicting_cells=tuple(empty.tolist())
+            )
+        search = Search(self.intervals, self._costs, watched, self.limits, self.clock, lo, hi, self._ends(lo, hi))
+        found = search.solve()
+        if found.status == "infeasible":
+            reason = f"no table inside the intervals meets every level ({found.engine}); {self._remedy}"
+            return self._nothing("infeasible", reason, found.engine)
+        if found.v is None or found.status != "optimal":
+            within = "" if self.limits.time_limit_s is None else f" within {self.limits.time_limit_s} s"
+            reason = f"no protected table was found{within} ({found.engine}); give more time"
+            return self._nothing("failed", reason, found.engine, limit_reached=True)
+        for made in self._published(found, lo, hi, places):
+            if made.protected is not False or self.options.ignore_levels:
+                return made
+        reason = f"no table on {self._grid_words} near the optimum ({found.engine}) was shown to protect"
+        remedy = "give more time" if self.clock.over else f"give another grid, or {self._remedy}"
+        return self._nothing("failed", f"{reason}; {remedy}", found.engine, limit_reached=self.clock.over)
+
+    # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _costs(self) -> Costs:
+        aim = self.intervals.aim(self._objective)
+        if aim is None:
+            w = self.instance.weight.astype(float)
+            return Costs(w, w, self.instance.a)
+        up = np.where(aim.target == self.intervals.floor, 1, -1) * aim.weight / aim.scale
+        return Costs(up, -up)
+
+    def _guards(self, intervals: Intervals) -> list[Capacity]:
+        kind = self.options.knowledge
+        known = intervals.knowledge(intervals.instance.a, kind)
+        return guards(intervals.instance, known, intervals.told(kind), violated=VIOLATED)
+
+    def _ends(self, lo: Ints, hi: Ints) -> tuple[Ints, Ints, Ints] | None:
+        """Within a distance, each cell at risk is held to one of the ends that its levels leave it, drawn from the key."""
+        if self._objective != "distance":
+            return None
+        own = self.instance.sensitivity
+        cell = np.unique(np.concatenate([own.unsafe, *(k.wanted(own.levels).cell for k in self.instance.attackers)]))
+        cell = cell[self.intervals.lo[cell] < self.intervals.hi[cell]]
+        up = np.array(
+            [hmac.digest(self._key, f"end of cell {i}".encode(), "sha256")[0] & 1 for i in cell.tolist()], bool
+        )
+        return cell, np.where(up, hi[cell], lo[cell]), np.where(up, lo[cell], hi[cell])
+
+    def _grid_places(self) -> int:
+        """Decimals more than the table's that the grid asks for."""
+        if self.options.grid is None:
+            return 0
+        for places in range(MOST_PLACES + 1):
+            try:
+                step = exact.scale_one(self.options.grid, self.instance.decimals + places, "grid", strict=True)
+            except InputError:
+                continue
+            if step <= 0:
+                break
+            check_grid(self.instance.finer(places), np.full(self.instance.cells, step))
+            return places
+        raise InputError(
+            f"grid={self.options.grid!r}: give a positive number of at most {self.instance.decimals + MOST_PLACES} decimals, such as 1, or None"
+        )
+
+    @property
+    def _grid_words(self) -> str:
+        if self.options.grid is None:
+            return f"{self.instance.decimals + self._most_places} decimals"
+        return f"multiples of {self.options.grid}"
+
+    # ---- what is published ----------------------------------------------------------------------------------------------------------------------
+
+    def _published(self, found: Continuous, lo: Ints, hi: Ints, places: int) -> Iterator[Protection]:
+        """The optimum on a grid, additive: as it is where it turns out to have few decimals, else snapped; one after the other till one protects."""
+        assert found.v is not None
+        base = self._base_value
+        bound = Fraction(found.value + base - 1e-9 * max(1.0, abs(found.value + base)))
+        for exact_places in range(min(PLAIN_PLACES, self._most_places) + 1):
+            fine = self.intervals.finer(exact_places)
+            v = np.rint(found.v * fine.factor)
+            if np.abs(found.v * fine.factor - v).max(initial=0.0) > NEAR:
+                continue
+            whole = v.astype(np.int64)
+            inside = (
+                np.all((fine.lo <= whole) & (whole <= fine.hi)) and not fine.instance.relations.residual(whole).any()
+            )
+            if not inside:
+                continue
+            bound = self._objective_of(fine, whole)
+            if self.options.grid is None or self._on_grid(fine, whole, exact_places):
+                yield self._made(fine, whole, found, bound)
+            break
+        if self.options.grid is None:
+            places = self._most_places
+            yield from self._in_decimals(found, lo, hi, bound)
+        fine = self.intervals.finer(places)
+        step = (
+            1
+            if self.options.grid is None
+            else exact.scale_one(self.options.grid, fine.instance.decimals, "grid", strict=True)
+        )
+        for held in (found.held,) if found.needed is None else (found.held, found.needed):
+            for more in (*WIDENINGS, None):
+                near = replace(found, held=held)
+                made = self._snapped(fine, near, lo * fine.factor, hi * fine.factor, step, more, bound)
+                if made is not None:
+                    yield made
+                if self.clock.over:
+                    return
+
+    def _in_decimals(self, found: Continuous, lo: Ints, hi: Ints, bound: Fraction) -> Iterator[Protection]:
+        """A table a little inside, where the optimum itself has no end of decimals."""
+        assert found.v is not None
+        fine = self.intervals.finer(self._most_places)
+        for held in (found.held,) if found.needed is None else (found.needed, found.held):
+            low, high = lo.copy(), hi.copy()
+            low[held] = high[held] = np.rint(found.v[held]).astype(np.int64)
+            v = near(self.instance, low, high, self._costs, found.cuts, fine.factor, self.limits, self.clock)
+            if v is not None:
+                yield self._made(fine, v, replace(found, held=held), bound)
+
+    def _on_grid(self, fine: Intervals, v: Ints, places: int) -> bool:
+        step = Fraction(str(self.options.grid)) * 10 ** (self.instance.decimals + places)
+        moving = fine.lo < fine.hi
+        return step.denominator == 1 and not np.any(v[moving] % step.numerator)
+
+    @cached_property
+    def _most_places(self) -> int:
+        """As many decimals more as numbers have room for."""
+        r, own = self.instance.relations, self.intervals
+        size = max(int(np.abs(x).max(initial=1)) for x in (self.instance.a, own.floor, own.ceiling, r.rhs))
+        aim = own.aim(self._objective)
+        weight = self.instance.weight if aim is None else aim.weight
+        cost = float((weight.astype(float) * (own.ceiling - own.floor)).sum()) + 1
+        most = MOST_PLACES
+        while most and (size * 10**most > LARGEST or cost * 10**most > 2**61):
+            most -= 1
+        return most
+
+    @cached_property
+    def _base_value(self) -> float:
+        """What the solver's costs are counted from."""
+        aim = self.intervals.aim(self._objective)
+        if aim is None:
+            return 0.0
+        return aim.constant / aim.scale - float((self._costs.up * aim.target).sum())
+
+    def _objective_of(self, fine: Intervals, v: Ints) -> Fraction:
+        """The objective of values in the table's own units."""
+        aim = fine.aim(self._objective)
+        if aim is None:
+            cost = sum(
+                w * abs(x) for w, x in zip(fine.instance.weight.tolist(), (v - fine.instance.a).tolist(), strict=True)
+            )
+            return Fraction(cost, fine.factor)
+        return aim.objective(aim.cost(v)) / fine.factor
+
+    def _snapped(
+        self, fine: Intervals, found: Continuous, lo: Ints, hi: Ints, step: int, more: int | None, bound: Fraction
+    ) -> Protection | None:
+        """The least table on the grid near the optimum, by the rounding machinery; ``more``: steps beyond the two around it (None: anywhere)."""
+        assert found.v is not None
+        aim = fine.aim(self._objective)
+        at = found.v * fine.factor
+        grid = np.rint(at / step).astype(np.int64) * step
+        on = np.abs(at - grid) <= NEAR * step
+        down, up = (np.where(on, grid, f(at / step).astype(np.int64) * step) for f in (np.floor, np.ceil))
+        if more is None:
+            down, up = -(-lo // step) * step, hi // step * step
+        else:
+            down = np.maximum(down - more * step, -(-lo // step) * step)
+            up = np.minimum(up + more * step, hi // step * step)
+        stays = fine.lo == fine.hi
+        held = found.held
+        down, up = np.where(stays, fine.lo, down), np.where(stays, fine.lo, up)
+        ends = np.where(
+            np.abs(at[held] - fine.lo[held]) <= np.abs(at[held] - fine.hi[held]), fine.lo[held], fine.hi[held]
+        )
+        if fine.form == "distance":
+            ends = np.rint(at[held]).astype(np.int64)
+        down[held] = up[held] = ends
+        if np.any(down > up):
+            return None
+        weight, target = (fine.instance.weight, None) if aim is None else (aim.weight, aim.target)
+        model = RoundingModel(
+            replace(fine.instance, weight=weight), AllowedSet(down, up, np.where(down < up, step, 0)), target
+        )
+        watched = [] if isinstance(fine.told(self.options.knowledge), Boxes) or not found.cuts else self._guards(fine)
+        cuts = [Cut(cut.at, cut.coef, cut.least * fine.factor) for cut in found.cuts]
+        rows = [row for cut in cuts if (row := row_of(model, cut)) is not None] if watched else []
+        if len(model.impossible) or any(row.never(model.columns) for row in rows):
+            return None
+        snapping = Snapping(
+            model, watched, lambda v: self._made(fine, v, found, bound), self.limits, self.clock, rows=rows
+        )
+        answer = snapping.solve()
+        if answer.x is None:
+            return None
+        made = self._made(fine, model.values(answer.x), found, bound)
+        return made if snapping.last is None else made.knowing(snapping.last)
+
+    def _made(self, fine: Intervals, v: Ints, found: Continuous, bound: Fraction) -> Protection:
+        """A table as a result; one that does not hold is the engine's fault."""
+        objective = self._objective_of(fine, v)
+        near = Fraction(OPTIMAL) * max(Fraction(1), objective) if self.options.grid is None else Fraction(0)
+        bound = min(bound, objective)
+        status = "optimal" if objective - bound <= near else "feasible"
+        aim = fine.aim(self._objective)
+        scale = 1 if aim is None else aim.scale
+        allowed = fine.allowed
+        if fine.form == "distance" and len(found.held):
+            lo, hi, step = (x.copy() for x in (allowed.lo, allowed.hi, allowed.step))
+            lo[found.held] = hi[found.held] = v[found.held]
+            step[found.held] = 0
+            allowed = AllowedSet(lo, hi, step)
+        try:
+            return self._protection(
+                fine,
+                status,
+                allowed=allowed,
+                knowledge=fine.knowledge(v, self.options.knowledge),
+                scaled=v,
+                bound_scaled=bound * fine.factor,
+                tolerance=near * fine.factor,
+                engine=found.engine,
+                multipliers=None if found.multipliers is None else found.multipliers * scale,
+                limit_reached=False,
+            )
+        except VerificationError as error:
+            raise SolverError(f"{found.engine} gave an answer that does not hold: {error}") from error
+
+    # ---- what is said --------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _remedy(self) -> str:
+        what = "base" if self.intervals.form == "base" else "distance"
+        return f"choose a larger {what}, ask for lower levels, or free fixed cells"
+
+    def _nothing(self, status: Any, reason: str, engine: str, **facts: Any) -> Protection:
+        own = self.intervals
+        known = own.knowledge(self.instance.a, self.options.knowledge)
+        return self._protection(
+            own, status, allowed=own.allowed, knowledge=known, reason=reason, engine=engine, **facts
+        )
+
+    def _protection(self, intervals: Intervals, status: Any, **facts: Any) -> Protection:
+        return Protection(
+            instance=intervals.instance,
+            method={
+                "name": "cell perturbation",
+                **self.options.stated(self.instance),
+                "knowledge": self.options.knowledge,
+                "version": __version__,
+            },
+            status=status,
+            aim=intervals.aim(self._objective),
+            ignore_levels=self.options.ignore_levels,
+            seconds=perf_counter() - self.began,
+            key=self._key,
+            **facts,
+        )

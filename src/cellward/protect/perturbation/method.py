@@ -1,0 +1,103 @@
+"""CellPerturbation: the options of the method; model.md beside this file holds model, guarantee and proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from time import perf_counter
+from typing import Any
+
+from cellward.audit.knowledge import KINDS
+from cellward.instance import Instance, by_level
+from cellward.protect.amounts import amounts, stated
+from cellward.protect.capacity import guards
+from cellward.protect.method import Clock, Limits, Method
+from cellward.protect.perturbation.intervals import Form, Intervals
+from cellward.protect.told import Requirement
+from cellward.protection import Protection
+
+SHOWN = 3
+"""Levels named in a sentence."""
+OBJECTIVES: dict[Form, tuple[str, ...]] = {"base": ("between", "nearest"), "distance": ("distance",)}
+
+
+@dataclass(frozen=True)
+class CellPerturbation(Method):
+    """Move every cell inside a small interval: all sums hold, every protection level is met, and the loss is least. No rounding need exist.
+
+    The interval is between the multiples of ``base`` around the value (a multiple stays), or ``within`` so much of it; either is one number, one a
+    cell, or one a level of sums ({0: 5, 1: 10}), in the table's units. ``objective``: with a base, ``between`` (default) is w·|v − a| at both
+    multiples and linear between them, as in a rounding; ``nearest`` is the distance to the nearer multiple. Within a distance it is Σ w·|v − a|, and
+    each cell at risk is held to an end, drawn from the key, of what its own levels leave it. ``knowledge``: what attackers are taken to read out of a
+    value, ``strict`` (the safe one) or ``paper``, see audit/knowledge.py. ``grid``: publish multiples of it, such as 1 for counts; None: the
+    continuous optimum, with as many decimals as that takes. ``ignore_levels`` perturbs without a look at the levels.
+
+    >>> from cellward import Table
+    >>> p = CellPerturbation(base=5).protect(Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
+    >>> p.status, p.objective
+    ('optimal', 16)
+    """
+
+    base: Any = None
+    within: Any = field(default=None, kw_only=True)
+    knowledge: str = field(default="strict", kw_only=True)
+    objective: str | None = field(default=None, kw_only=True)
+    grid: Any = field(default=None, kw_only=True)
+    ignore_levels: bool = field(default=False, kw_only=True)
+
+    @property
+    def form(self) -> Form:
+        """Whether intervals lie between multiples or around the value."""
+        return "base" if self.within is None else "distance"
+
+    @property
+    def _amount(self) -> Any:
+        given = self.within if self.form == "distance" else self.base
+        return 5 if given is None else given
+
+    def accepts(self, instance: Instance) -> str | None:
+        """Any table; the options must be ones we know, and go together."""
+        if self.knowledge not in KINDS:
+            return f"knowledge={self.knowledge!r} is not known; use {' or '.join(map(repr, KINDS))}"
+        if self.base is not None and self.within is not None:
+            return (
+                "base and within: intervals are between multiples of a base, or within a distance; give one of the two"
+            )
+        if self.objective not in (None, *OBJECTIVES[self.form]):
+            known = " or ".join(map(repr, OBJECTIVES[self.form]))
+            return f"objective={self.objective!r} does not go with {'a base' if self.form == 'base' else 'a distance'}; use {known}"
+        if self.grid is None and not self.ignore_levels and any(attacker.whole for attacker in instance.attackers):
+            name = next(attacker.name for attacker in instance.attackers if attacker.whole)
+            return f"attacker {name} knows that values are whole, which fractions would not be kept from; give a grid, such as grid=1"
+        return None
+
+    def solve(self, instance: Instance, limits: Limits) -> Protection:
+        """The least perturbation that keeps every sum and meets every level; or that there is none."""
+        from cellward.protect.perturbation.attempt import Attempt  # loads scipy
+
+        began, clock = perf_counter(), Clock(limits)
+        return Attempt(self, self._intervals(instance), limits, clock, began).solve()
+
+    def _intervals(self, instance: Instance) -> Intervals:
+        amount = amounts(instance, self._amount, "within" if self.form == "distance" else "base")
+        return Intervals.of(instance, self.form, amount)
+
+    def unreachable(self, instance: Instance) -> list[tuple[Requirement, str]]:
+        """Levels that no value of the cell alone would meet, each with a sentence: found without a solver; the first few."""
+        if self.ignore_levels or not (instance.asks or instance.sensitivity.sums):
+            return []
+        intervals = self._intervals(instance)
+        known = intervals.knowledge(instance.a, self.knowledge)
+        watched = guards(instance, known, intervals.told(self.knowledge))
+        return list(islice(chain.from_iterable(guard.impossible(intervals.allowed) for guard in watched), SHOWN + 1))
+
+    def stated(self, instance: Instance) -> dict[str, Any]:
+        """The options as the public may read them."""
+        given = self._amount
+        given = by_level(instance.relations, given, "base") if isinstance(given, Mapping) else given
+        out: dict[str, Any] = {"within" if self.form == "distance" else "base": stated(given)}
+        out["objective"] = self.objective or OBJECTIVES[self.form][0]
+        if self.grid is not None:
+            out["grid"] = str(self.grid)
+        return out
