@@ -367,8 +367,8 @@ def left(problem: Problem, p: int) -> tuple[int, int]:
     return low, high
 
 
-def ends_exist(problem: Problem) -> bool:
-    """Whether some choice of ends for the cells that are held leaves a protected perturbation: a 0–1 column for each."""
+def ends_exist(problem: Problem, *, whole: Iterable[int] = ()) -> bool:
+    """Whether some choice of ends for the cells that are held leaves a protected perturbation (``whole`` in these cells): a 0–1 column for each."""
     program, _ = figure_3(problem)
     choices = []
     for i in problem.held:
@@ -377,7 +377,7 @@ def ends_exist(problem: Problem) -> bool:
             return False
         choices.append(program.column(0, 1))
         program.rows.append((low, [i, choices[-1]], [1, low - high]))
-    return program.has_point(choices)
+    return program.has_point([*choices, *whole])
 
 
 # ---- the truth where it jumps --------------------------------------------------------------------------------------------------------------------
@@ -511,6 +511,8 @@ def exists_on_grid(problem: Problem) -> bool:
     cells = range(len(problem.grid.a))
     if problem.jumps:
         return Jumps(problem, lambda program: program.has_point(cells)).solve() is not None
+    if problem.form == "distance":
+        return ends_exist(problem, whole=cells)
     return figure_3(problem)[0].has_point(cells)
 
 

@@ -125,44 +125,35 @@ def brute(report: Report, *, quick: bool) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A table with levels, the public and a respondent as attackers, and what a perturbation that protects it costs."""
+    """A table with levels, the public and a respondent as attackers, and what a rounding that protects it costs."""
 
     table: cw.Table
     attackers: tuple[cw.Attacker, ...]
-    known: float
+    known: int
 
 
 def asked_of(made: cw.Table, many: int, kind: str, seed: int) -> Asked | None:
-    """Levels of three kinds on so many cells, a part of them beyond what the least perturbation gives; another one meets them all.
+    """Levels of three kinds on so many cells, a part of them beyond what the least perturbation gives; a rounding meets them all.
 
-    The other one counts half of the cells only. None where there is none of either.
+    A rounding is a perturbation with every cell on a multiple, and protects as one, so the levels can be met. It counts half of the cells only, hence
+    is far from the least one. None where none is found.
     """
     rng = np.random.default_rng(seed)
     half = rng.integers(0, 2, made.cells)
-
-    def both(**options: Any) -> Iterator[cw.Protection]:
-        for weights in (None, half):
-            yield perturbation(knowledge=kind).protect(made, weights=weights, **options)
-
-    plain = [p.scaled if p.scaled is None else p.scaled / 10**p.instance.decimals for p in both()]
-    if plain[0] is None or plain[1] is None:
+    witness = cw.ControlledRounding(BASE, goal="any").protect(made, weights=half, time_limit_s=LIMIT_S)
+    least = perturbation(knowledge=kind).protect(made)
+    if witness.scaled is None or least.scaled is None:
         return None
-    cells = tables._sensitive(made, BASE, np.abs(plain[0] - plain[1]) > 1, many, rng)
+    differ = np.abs(witness.scaled - least.scaled / 10**least.instance.decimals) > 1
+    cells = tables._sensitive(made, BASE, differ, many, rng)
     against = tables.attackers(made, cells, seed)[:2]
-    least, other = both(attackers=against)
-    given, wanted = (_reaches(p, cells).min(axis=1) for p in (least, other))
-    drawn = tables._levels(given, wanted, 0.6, rng)
+    wanted = np.stack(tables.reaches(made, witness.scaled, BASE, "paper", against, cells))
+    given = _reaches(perturbation(knowledge=kind).protect(made, attackers=against), cells)
+    drawn = tables._levels(given.min(axis=1), wanted.min(axis=1), 0.6, rng)
     asking = drawn.any(axis=0)
     sensitivity = Sensitivity.of(made.cells, cells[asking], *drawn[:, asking])
-    return Asked(made.with_sensitivity(sensitivity), against, _cost(made, other))
-
-
-def _cost(made: cw.Table, p: cw.Protection) -> float:
-    """What a perturbation costs when all cells count: |v − a| at the multiples, linear between them."""
-    assert p.scaled is not None
-    up = p.scaled / 10**p.instance.decimals - made.scaled // BASE * BASE
-    over = made.scaled % BASE
-    return float(np.where(over > 0, over + up * (BASE - 2 * over) / BASE, 0).sum())
+    known = int(np.abs(witness.scaled - made.scaled).sum())
+    return Asked(made.with_sensitivity(sensitivity), against, known)
 
 
 def _reaches(p: cw.Protection, cells: Ints) -> Ints:
@@ -183,7 +174,7 @@ PROTECTED = [
     "unmet by the least perturbation",
     "objective without levels",
     "with levels",
-    "another that protects",
+    "a rounding that protects",
     "status",
     "s",
     "cuts",
@@ -213,7 +204,9 @@ def protected(report: Report, name: str, asked: Asked, kind: str, *, limit: floa
         report.require(
             p.objective >= free.objective - slack, f"{name}: {p.objective} is less than {free.objective} without levels"
         )
-        report.require(p.objective <= asked.known + slack, f"{name}: {p.objective}, one of {asked.known} is known")
+        report.require(
+            p.objective <= asked.known + slack, f"{name}: {p.objective}, a rounding of {asked.known} is known"
+        )
         began = time.perf_counter()
         wrong = certified(p)
         check_s = time.perf_counter() - began
@@ -281,7 +274,7 @@ def structure(report: Report, *, quick: bool) -> None:
     rows = []
     for kind in KINDS:
         asked = asked_of(made, 20 if quick else SENSITIVE, kind, 1)
-        report.require(asked is not None, f"structure, {kind}: no perturbation to draw levels from")
+        report.require(asked is not None, f"structure, {kind}: no rounding to draw levels from")
         if asked is not None:
             rows.append(protected(report, f"structure, {kind}", asked, kind, limit=LIMIT_S))
     report.add(
@@ -301,12 +294,12 @@ def cube(report: Report, *, quick: bool) -> None:
         for kind in KINDS:
             name = f"cube {size(shape)} seed {seed} {kind}"
             asked = asked_of(made, max(made.cells // 20, 2), kind, seed)
-            report.require(asked is not None, f"{name}: no perturbation to draw levels from")
+            report.require(asked is not None, f"{name}: no rounding to draw levels from")
             if asked is not None:
                 rows.append([size(shape), seed, *protected(report, name, asked, kind, limit=LIMIT_S)])
     report.add(
         f"Base {BASE}, Poisson(4). A twentieth of the cells is sensitive, none of them a multiple. Attackers: the public; a respondent with "
-        "contributions to a tenth of the other cells, alone in a thirtieth. Levels of three kinds are drawn within what another perturbation gives, "
+        "contributions to a tenth of the other cells, alone in a thirtieth. Levels of three kinds are drawn within what some rounding gives, "
         "a part of them beyond what the least perturbation gives. A requirement is all levels of one cell against one attacker.\n\n"
         + table(["table", "seed", *PROTECTED], rows)
     )

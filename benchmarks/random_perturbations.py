@@ -70,6 +70,8 @@ KEPT_PLAIN = 0.35
 """Share of the cases whose least perturbation without levels may keep all of them."""
 FRACTIONAL = {"coefficients": 0.5, "3-D": 0.3, "2×2×2": 0.5, "equations": 0.3}
 """Shares of the cases that are to have an optimum with fractions of a unit; elsewhere they are rare."""
+WITHOUT = 0.06
+"""Share of the cases without any level."""
 PATIENCE = 30
 """Draws until a case is taken that is not quite what was wanted."""
 WHOLLY_AUDITED = 4
@@ -142,7 +144,7 @@ def random_case(seed: int) -> Case:
             found = case.truth
         except TooManyError:
             continue
-        wanted = (plain or found.violated) and (found.fractional or not fractional)
+        wanted = (plain or found.violated or not problem.asks) and (found.fractional or not fractional)
         if wanted or attempt > PATIENCE:
             return case
     raise AssertionError("unreachable")
@@ -185,7 +187,8 @@ def _asked(rng: Random, problem: Problem) -> Problem:
     movable = [i for i, (low, high) in enumerate(problem.ends) if low < high]
     stuck = [i for i, fixed in enumerate(grid.fixed) if not fixed and i not in movable]
     eligible = movable + [i for i in stuck if problem.jumps and rng.random() < 0.1]
-    cells = rng.sample(eligible, min(len(eligible), rng.choice((1, 1, 2, 2, 3, 4))))
+    many = 0 if rng.random() < WITHOUT else rng.choice((1, 1, 2, 2, 3, 4))
+    cells = rng.sample(eligible, min(len(eligible), many))
     spies = [replace(spy, whole=False) for spy in roundings._spies(rng, grid, 1, cells)]
     problem = replace(problem, spies=spies)
     way, v = rng.choice(("cell", "table", "table", "interval", "interval")), _some_table(rng, problem)

@@ -52,6 +52,46 @@ def rows(path):
 # ---- protect -----------------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("options", [["--base", "5"], ["--within", "3", "--grid", "1"], ["--base", "0=5,1=10", "--objective", "nearest"]])
+def test_cells_perturbed_from_file_to_audit(tmp_path, options):
+    out = tmp_path / "out"
+    done = piped("protect", FIRMS, *LONG, "--method", "perturb", *options, "--out", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name for path in out.iterdir()} == FILES
+    method = json.loads((out / "release.json").read_text())["method"]
+    assert method["name"] == "cell perturbation"
+    assert piped("verify", out / "certificate.json.gz").returncode == 0
+    decimals = json.loads((out / "release.json").read_text())["decimals"]
+    audited = piped("audit", FIRMS, *LONG, "--release", out, "--decimals", decimals)
+    assert audited.returncode == 0, audited.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--method", "perturb", "--max-steps", "2"], "--max-steps does not go with --method perturb; leave it out"),
+        (["--grid", "1"], "--grid does not go with --method round; leave it out"),
+        (["--method", "perturb", "--base", "5", "--within", "3"], "give one of the two"),
+        (["--method", "blur"], "--method blur is not known; use round or perturb"),
+    ],
+)
+def test_options_of_another_method_are_refused(tmp_path, options, words):
+    done = piped("protect", FIRMS, *LONG, *options, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_perturbation_is_proposed_where_no_rounding_exists(tmp_path):
+    cw.write(causey_cox_ernst(), tmp_path / "cube.csv")
+    reading = ["--dims", "dim1,dim2,dim3", "--value", "value"]
+    done = piped("protect", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
+    assert done.returncode == 1
+    assert "--method perturb" in done.stdout
+    done = piped("protect", tmp_path / "cube.csv", *reading, "--base", 2, "--method", "perturb", "--out", tmp_path / "out")
+    assert done.returncode == 0
+
+
 def test_protect_in_a_process_of_its_own(tmp_path):
     out = tmp_path / "out"
     done = piped("protect", FIRMS, *LONG, "--base", 5, "--out", out, "--show")

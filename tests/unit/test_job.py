@@ -144,6 +144,16 @@ def test_a_job_from_records_to_release(folder):
     assert ("N1", "A") in [(row["region"], row["nace"]) for row in findings]
 
 
+def test_a_job_may_perturb(folder):
+    method = 'name = "perturb"\nwithin = 40\ngrid = 1\nignore_levels = true'
+    _, table, result, files = carried_out(folder, text(method=method))
+    assert result.method["name"] == "cell perturbation"
+    assert result.status in ("optimal", "feasible")
+    assert {path.name for path in files} == FILES | {"findings.csv"}
+    assert (result.scaled != result.instance.a)[table.sensitive].any()
+    refuses(folder, text(method='name = "perturb"\nbase = 5\nmax_steps = 2'), r"\[method\] max_steps does not go with")
+
+
 def test_the_same_job_makes_the_same_bytes(folder, tmp_path):
     carried_out(folder)
     first = content(folder / "out")

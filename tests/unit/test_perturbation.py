@@ -1,0 +1,259 @@
+"""Cell perturbation: objectives, knowledge, grids, held ends, what cannot be met, and what is said of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import cellward as cw
+from cellward.protect.perturbation import decimals
+from cellward.protect.perturbation.intervals import Intervals
+from cellward.risk.sensitivity import Sensitivity
+
+SMALL = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
+
+
+def asking(table, cells, lpl, upl, spl=0):
+    many = len(cells)
+    level = [np.full(many, x, np.int64) for x in (lpl, upl, spl)]
+    return table.with_sensitivity(Sensitivity.of(table.cells, cells, *level))
+
+
+def cube():
+    """Causey, Cox and Ernst's table, which has no rounding to base 2."""
+    inner = np.zeros((2, 2, 2), np.int64)
+    for place in ((0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)):
+        inner[place] = 1
+    return cw.Table.from_array(inner)
+
+
+def forbid_solvers(monkeypatch):
+    from cellward.protect.perturbation import search
+
+    def solver(*_, **__):
+        raise AssertionError("a solver ran")
+
+    monkeypatch.setattr(search.Search, "solve", solver)
+
+
+# ---- objectives ------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_between_costs_what_a_rounding_costs_at_the_multiples():
+    table = cw.Table.from_array(SMALL)
+    p, r = cw.CellPerturbation(5).protect(table), cw.ControlledRounding(5).protect(table)
+    assert (p.status, p.objective) == ("optimal", r.objective)  # the relaxation is whole here
+    assert p.certified_bound == p.objective
+
+
+def test_nearest_is_the_distance_to_the_nearer_multiple():
+    table = cw.Table.from_array(SMALL)
+    p = cw.CellPerturbation(5, objective="nearest").protect(table)
+    a = p.instance.a
+    near = np.where(a % 5 <= 2, a // 5 * 5, -(-a // 5) * 5)
+    assert p.objective == np.abs(p.values - near).sum()
+
+
+def test_where_no_rounding_exists_a_perturbation_does():
+    r = cw.ControlledRounding(2).protect(cube())
+    assert r.status == "infeasible"
+    assert "--method perturb" in r.reason
+    p = r.proposal.protect(cube())
+    assert isinstance(r.proposal, cw.CellPerturbation)
+    assert p.status == "optimal"
+    assert not p.instance.relations.residual(p.scaled).any()
+    assert p.certificate().check()
+
+
+def test_a_rounding_that_exists_proposes_nothing():
+    assert cw.ControlledRounding(5).protect(cw.Table.from_array(SMALL)).proposal is None
+
+
+# ---- knowledge -------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("knowledge", ["strict", "paper"])
+def test_levels_hold_and_the_certificate_shows_it(knowledge):
+    table = asking(cw.Table.from_array(SMALL), [5, 6, 9], 2, 2)
+    p = cw.CellPerturbation(5, knowledge=knowledge).protect(table)
+    assert p.status == "optimal"
+    assert p.protected
+    assert p.release().save  # it may be released
+    assert p.certificate().check().protected
+
+
+def test_strict_sits_on_an_end_where_the_box_is_too_narrow():
+    """22 lies 2 above 20: 3 below it can only be reached from the lower end."""
+    table = asking(cw.Table.from_array(SMALL), [6], 3, 0)
+    p = cw.CellPerturbation(5).protect(table)
+    assert p.protected
+    assert p.values[6] == 20
+    both = asking(cw.Table.from_array(SMALL), [6], 3, 4)  # and 4 above only from the upper one
+    p = cw.CellPerturbation(5).protect(both)
+    assert p.status == "infeasible"
+    assert p.conflicting_cells == (6,)
+
+
+def test_the_strict_box_widens_around_multiples_only():
+    table = cw.Table.from_array(SMALL)
+    told = Intervals.of(cw.CellPerturbation(5).protect(table).instance, "base", np.full(16, 5)).told("strict")
+    assert told.ways(0) == [(15, 25)]  # a multiple
+    assert told.ways(4) == [(5, 10), (0, 10), (5, 15)]
+
+
+# ---- within a distance -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_cells_at_risk_are_held_to_an_end_drawn_from_the_key():
+    table = asking(cw.Table.from_array(SMALL), [5, 6, 9], 0, 0)
+    seen = set()
+    for k in range(20):
+        p = cw.CellPerturbation(within=3).protect(table, key=bytes([k]) * 32)
+        moved = p.values[[5, 6, 9]] - p.instance.a[[5, 6, 9]]
+        assert set(np.abs(moved).tolist()) == {3}
+        seen.add(tuple(moved.tolist()))
+        again = cw.CellPerturbation(within=3).protect(table, key=bytes([k]) * 32)
+        assert again.values.tolist() == p.values.tolist()
+    assert len(seen) > 3
+
+
+def test_ends_that_cannot_be_held_together_are_changed_in_as_few_cells_as_possible():
+    """x + y = z, all at risk, within 2 of 10, 10, 20: the signs must fit."""
+    table = cw.Table.from_equations([10, 10, 20], [[1, 1, -1]], sensitive=[0, 1], lpl=[0, 0], upl=[0, 0], spl=[0, 0], upper=[None, None, 21])
+    for k in range(8):
+        p = cw.CellPerturbation(within=2).protect(table, key=bytes([k]) * 32)
+        assert p.status == "optimal"
+        assert sorted((p.values[:2] - 10).tolist()) in ([-2, 2], [-2, -2])
+
+
+def test_with_nobody_at_risk_nothing_moves():
+    p = cw.CellPerturbation(within=3).protect(cw.Table.from_array(SMALL))
+    assert p.objective == 0
+
+
+# ---- grids and decimals ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_grid_is_kept_and_the_continuous_optimum_is_the_bound():
+    table = cube()
+    free = cw.CellPerturbation(3).protect(table)
+    p = cw.CellPerturbation(3, grid=1).protect(table)
+    assert not np.any(p.values % 1)
+    assert p.bound == pytest.approx(free.objective)
+    assert p.objective >= p.bound
+    assert p.status == ("optimal" if p.objective == p.bound else "feasible")
+    assert p.certificate().check()
+
+
+@pytest.mark.parametrize("grid", [0, -1, "x", 1e-12])
+def test_what_is_no_grid_is_refused(grid):
+    with pytest.raises(cw.InputError, match="grid"):
+        cw.CellPerturbation(5, grid=grid).protect(cw.Table.from_array(SMALL))
+
+
+def test_an_optimum_without_an_end_of_decimals_is_published_a_little_inside(monkeypatch):
+    """20 random cubes; where the optimum needs thirds, seven decimals are published and add up."""
+    used = []
+    true = decimals.near
+
+    def near(*given):
+        used.append(1)
+        return true(*given)
+
+    monkeypatch.setattr("cellward.protect.perturbation.attempt.near", near)
+    for seed in range(20):
+        table = cw.Table.from_array(np.random.default_rng(seed).poisson(4, (5, 5, 5)))
+        p = cw.CellPerturbation(5).protect(table)
+        assert p.status == "optimal"
+        assert not p.instance.relations.residual(p.scaled).any()
+        assert abs(p.objective - p.bound) <= 1e-6 * p.objective
+        rounded = cw.ControlledRounding(5).protect(table)
+        assert p.bound <= rounded.objective + 1e-6
+    assert used
+
+
+# ---- before any solver -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "within", "levels"),
+    [
+        ("paper", None, (6, 5, 0)),  # more than 2·5
+        ("paper", None, (0, 0, 11)),
+        ("strict", 3, (4, 3, 0)),  # more than 2·3
+        ("paper", None, (20, 0, 0)),  # below 0
+    ],
+)
+def test_levels_out_of_reach_are_named_before_any_solver_runs(monkeypatch, knowledge, within, levels):
+    forbid_solvers(monkeypatch)
+    table = asking(cw.Table.from_array(SMALL, dims=["row", "column"]), [5], *levels)
+    method = cw.CellPerturbation(None if within else 5, within=within, knowledge=knowledge)
+    p = method.protect(table)
+    assert p.status == "infeasible"
+    assert p.conflicting_cells == (5,)
+    assert "(1, 1)" in p.reason and "attacker external" in p.reason
+
+
+def test_a_multiple_with_a_level_is_named_under_paper(monkeypatch):
+    forbid_solvers(monkeypatch)
+    p = cw.CellPerturbation(5, knowledge="paper").protect(asking(cw.Table.from_array(SMALL), [0], 1, 1))
+    assert (p.status, p.conflicting_cells) == ("infeasible", (0,))
+
+
+def test_an_attackers_own_bounds_can_make_a_level_unreachable(monkeypatch):
+    forbid_solvers(monkeypatch)
+    table = asking(cw.Table.from_array(SMALL), [6], 0, 3)
+    insider = cw.Attacker.knowing(table, "insider", upper={6: 24})
+    p = cw.CellPerturbation(5, knowledge="paper").protect(table, attackers=[cw.Attacker.external(), insider])
+    assert p.status == "infeasible"
+    assert "insider" in p.reason and "external" not in p.reason
+
+
+# ---- what goes together ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"base": 5, "within": 3}, "give one of the two"),
+        ({"knowledge": "loose"}, "is not known"),
+        ({"objective": "distance"}, "does not go with a base"),
+        ({"within": 3, "objective": "between"}, "does not go with a distance"),
+        ({"base": 0}, "is not a base"),
+        ({"within": -1}, "is not a distance"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options, words):
+    with pytest.raises(cw.InputError, match=words):
+        cw.CellPerturbation(**options).protect(cw.Table.from_array(SMALL))
+
+
+def test_an_attacker_that_knows_values_to_be_whole_needs_a_grid():
+    table = asking(cw.Table.from_array(SMALL), [5], 1, 1)
+    whole = [cw.Attacker.external(whole=True)]
+    with pytest.raises(cw.InputError, match="grid=1"):
+        cw.CellPerturbation(5).protect(table, attackers=whole)
+    p = cw.CellPerturbation(5, grid=1).protect(table, attackers=whole)
+    assert p.protected
+
+
+def test_values_that_fail_the_levels_are_never_given(monkeypatch):
+    """A separation that finds nothing leaves the exact audit, and nothing is released."""
+    table = asking(cw.Table.from_array(SMALL), [6], 3, 0)
+    monkeypatch.setattr("cellward.protect.capacity.Capacity.cuts", lambda *_: [])
+    p = cw.CellPerturbation(5, objective="nearest").protect(table)
+    assert p.values is None or p.protected
+
+
+def test_the_objective_is_exact():
+    table = cw.Table.from_array([[3, 4], [4, 3]])
+    p = cw.CellPerturbation(5, knowledge="paper").protect(table, weights=[1, 2, 3, 1, 2, 3, 1, 2, 3])
+    terms = zip(p.instance.a.tolist(), p.scaled.tolist(), p.instance.weight.tolist(), strict=True)
+    f = 10 ** p.instance.decimals
+    total = Fraction(0)
+    for a, v, w in terms:
+        lo, hi = a // (5 * f) * 5 * f, -(-a // (5 * f)) * 5 * f
+        total += w * (a - lo) + (Fraction(w * (hi + lo - 2 * a) * (v - lo), hi - lo) if hi > lo else 0)
+    assert p.objective_scaled == total
