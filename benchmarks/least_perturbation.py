@@ -11,6 +11,7 @@ attacker must still think possible, f and g the tables of Figure 3. Amounts are 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -109,14 +110,21 @@ class Program:
         kinds[list(whole)] = 1
         right = [rhs for rhs, _, _ in self.rows]
         rows = [LinearConstraint(self.matrix(), right, right)] if right else []
-        found = milp(np.zeros(len(low)), integrality=kinds, bounds=Bounds(low, high), constraints=rows)
-        if found.status not in (0, 2):
-            raise ArithmeticError(found.message)
-        return bool(found.status == 0)
+        for presolve in (True, False):
+            options = {"presolve": presolve}
+            found = milp(
+                np.zeros(len(low)), integrality=kinds, bounds=Bounds(low, high), constraints=rows, options=options
+            )
+            if found.status in (0, 2):
+                return bool(found.status == 0)
+        raise ArithmeticError(found.message)
 
     def ends_in_decimals(self) -> bool:
         """Whether decimals are not ruled out: by a column that can take but one value, or by what such columns leave of a row."""
-        found = exact_lp.intervals(self.rows, self.lower, self.upper)
+        try:
+            found = exact_lp.intervals(self.rows, self.lower, self.upper)
+        except EmptyRegionError:
+            return False
         one = {i: low for i, (low, high) in enumerate(found) if low is not None and low == high}
         steps = []
         for rhs, cells, coefs in self.rows:
@@ -520,4 +528,8 @@ def exists_in_decimals(problem: Problem) -> bool:
     """Whether nothing shows that all protected perturbations have fractions without an end of decimals."""
     if problem.jumps:
         return Jumps(problem, Program.ends_in_decimals).solve() is not None
-    return figure_3(problem)[0].ends_in_decimals()
+    if problem.form == "base":
+        return figure_3(problem)[0].ends_in_decimals()
+    ends = [sorted(set(left(problem, i))) for i in problem.held]
+    choices = (dict(zip(problem.held, chosen, strict=True)) for chosen in itertools.product(*ends))
+    return any(figure_3(problem, held=held)[0].ends_in_decimals() for held in choices)

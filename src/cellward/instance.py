@@ -56,6 +56,8 @@ class Instance:
     sensitivity: Sensitivity
     labels: Labels
     attackers: tuple[Attacker, ...] = (Attacker.external(),)
+    beyond: int = 0
+    """Decimals more than those of the table that it was made of."""
 
     @staticmethod
     def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:
@@ -128,6 +130,7 @@ class Instance:
             relations=r if not r.rhs.any() else Relations(r.cells, r.indptr, r.indices, r.coefs, r.rhs * factor),
             a=self.a * factor,
             decimals=self.decimals + places,
+            beyond=self.beyond + places,
             lower=finer(self.lower, factor),
             upper=finer(self.upper, factor),
             sensitivity=self.sensitivity.scaled_by(factor),

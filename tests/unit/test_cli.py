@@ -52,7 +52,9 @@ def rows(path):
 # ---- protect -----------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [["--base", "5"], ["--within", "3", "--grid", "1"], ["--base", "0=5,1=10", "--objective", "nearest"]])
+@pytest.mark.parametrize(
+    "options", [["--base", "5"], ["--within", "3", "--grid", "1"], ["--base", "0=5,1=10", "--objective", "nearest"]]
+)
 def test_cells_perturbed_from_file_to_audit(tmp_path, options):
     out = tmp_path / "out"
     done = piped("protect", FIRMS, *LONG, "--method", "perturb", *options, "--out", out)
@@ -84,11 +86,13 @@ def test_options_of_another_method_are_refused(tmp_path, options, words):
 
 def test_a_perturbation_is_proposed_where_no_rounding_exists(tmp_path):
     cw.write(causey_cox_ernst(), tmp_path / "cube.csv")
-    reading = ["--dims", "dim1,dim2,dim3", "--value", "value"]
+    reading = ["--dims", "axis0,axis1,axis2", "--value", "value"]
     done = piped("protect", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
     assert done.returncode == 1
     assert "--method perturb" in done.stdout
-    done = piped("protect", tmp_path / "cube.csv", *reading, "--base", 2, "--method", "perturb", "--out", tmp_path / "out")
+    done = piped(
+        "protect", tmp_path / "cube.csv", *reading, "--base", 2, "--method", "perturb", "--out", tmp_path / "out"
+    )
     assert done.returncode == 0
 
 

@@ -121,7 +121,9 @@ def test_cells_at_risk_are_held_to_an_end_drawn_from_the_key():
 
 def test_ends_that_cannot_be_held_together_are_changed_in_as_few_cells_as_possible():
     """x + y = z, all at risk, within 2 of 10, 10, 20: the signs must fit."""
-    table = cw.Table.from_equations([10, 10, 20], [[1, 1, -1]], sensitive=[0, 1], lpl=[0, 0], upl=[0, 0], spl=[0, 0], upper=[None, None, 21])
+    table = cw.Table.from_equations(
+        [10, 10, 20], [[1, 1, -1]], sensitive=[0, 1], lpl=[0, 0], upl=[0, 0], spl=[0, 0], upper=[None, None, 21]
+    )
     for k in range(8):
         p = cw.CellPerturbation(within=2).protect(table, key=bytes([k]) * 32)
         assert p.status == "optimal"
@@ -251,9 +253,34 @@ def test_the_objective_is_exact():
     table = cw.Table.from_array([[3, 4], [4, 3]])
     p = cw.CellPerturbation(5, knowledge="paper").protect(table, weights=[1, 2, 3, 1, 2, 3, 1, 2, 3])
     terms = zip(p.instance.a.tolist(), p.scaled.tolist(), p.instance.weight.tolist(), strict=True)
-    f = 10 ** p.instance.decimals
+    f = 10**p.instance.decimals
     total = Fraction(0)
     for a, v, w in terms:
         lo, hi = a // (5 * f) * 5 * f, -(-a // (5 * f)) * 5 * f
         total += w * (a - lo) + (Fraction(w * (hi + lo - 2 * a) * (v - lo), hi - lo) if hi > lo else 0)
     assert p.objective_scaled == total
+
+
+def test_attackers_made_for_the_table_audit_a_result_with_more_decimals():
+    table = cw.Table.from_array([[[0, 8], [7, 0]], [[8, 8], [2, 0]]])
+    p = cw.CellPerturbation(5).protect(table)
+    assert p.instance.decimals > table.decimals
+    found = p.audit(attackers=[cw.Attacker.knowing(table, "insider", exactly=[1])])
+    assert found.intervals["upper"][0] >= 0
+
+
+@pytest.mark.parametrize("options", [{"grid": 1}, {"objective": "nearest"}])
+def test_tables_without_levels_need_no_audit(options):
+    rows = [[0, 0, 3, 3, -1, 0, 0], [2, 3, 0, 0, 0, -1, 0], [1, 0, 2, 3, 0, 0, -1]]
+    table = cw.Table.from_equations([2, 2, 7, 0, 21, 10, 16], rows)
+    p = cw.CellPerturbation(5, **options).protect(table)
+    assert p.values is not None
+    assert p.certificate().check()
+
+
+def test_other_ends_are_taken_where_those_of_the_optimum_have_no_table_on_the_grid():
+    """2·y1 + y2 = y3 with y3 on its upper end, 9, leaves 1.5 for y1; on the lower one it can be 0."""
+    table = cw.Table.from_equations([1, 1, 6, 8, 14], [[0, 2, 1, -1, 0], [2, 0, 2, 0, -1]], lower=[None, 0, 0, 0, None])
+    p = cw.CellPerturbation(3, grid=1).protect(asking(table, [3], 0, 0, 4))
+    assert p.protected
+    assert p.objective >= p.bound

@@ -222,11 +222,11 @@ def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, ta
         instance = source.instance
         if source.scaled is None or source.knowledge is None:
             raise InputError(f"a result called {source.status} has no values to audit; {source.reason}")
-        mine = (
-            instance.attackers
-            if attackers is None
-            else check_attackers(attackers, instance.a, instance.labels, instance.decimals)
-        )
+        mine = instance.attackers
+        if attackers is not None:  # made for the table, which may have fewer decimals
+            given = check_attackers(attackers, None, instance.labels, instance.decimals)
+            finer = (attacker.times(10**instance.beyond) for attacker in given)
+            mine = check_attackers(finer, instance.a, instance.labels, instance.decimals)
         levels = instance.sensitivity.levels
         return _Case(
             instance.relations, instance.labels, instance.decimals, instance.lower, instance.upper, source.scaled,

@@ -23,8 +23,8 @@ from cellward.solve.outcome import Outcome
 
 BATCH: Final = 4500
 """Positions in one circulation: enough that preparing it costs no more than solving it."""
-FINE: Final = 64
-"""Costs in circulations are whole: 64ths of the mean."""
+FINE: Final = 1000
+"""Costs in circulations are whole: thousandths of the mean."""
 NOISES: Final = 2**16
 """Draws of noise, used again and again from random places on."""
 Bools = NDArray[np.bool_]

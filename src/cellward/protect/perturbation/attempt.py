@@ -201,6 +201,18 @@ class Attempt:
                     yield made
                 if self.clock.over:
                     return
+        told = fine.told(self.options.knowledge)
+        if self.options.grid is not None and isinstance(told, Boxes):
+            yield from self._chosen_on_grid(fine, found, told, step, bound)
+
+    def _chosen_on_grid(
+        self, fine: Intervals, found: Continuous, told: Boxes, step: int, bound: Fraction
+    ) -> Iterator[Protection]:
+        """Where the ends of the continuous optimum leave no table on the grid: all of it decided anew."""
+        search = Search(fine, self._costs, self._guards(fine), self.limits, self.clock, fine.lo, fine.hi)
+        least = search.least_on_grid(told, step)
+        if least.v is not None and least.status == "optimal":
+            yield self._made(fine, np.rint(least.v).astype(np.int64), found, bound)
 
     def _in_decimals(self, found: Continuous, lo: Ints, hi: Ints, bound: Fraction) -> Iterator[Protection]:
         """A table a little inside, where the optimum itself has no end of decimals."""

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
 
-from cellward.protect.capacity import Capacity, Cut
+from cellward.protect.capacity import SWAPPED_FROM, Capacity, Cut
 from cellward.protect.method import Clock, Limits
 from cellward.protect.perturbation.intervals import Intervals
-from cellward.protect.perturbation.master import Costs, Form, Master, best_form
+from cellward.protect.perturbation.master import Costs, Form, Master, best_form, equation_form
 from cellward.protect.told import Boxes
 from cellward.solve.ask import ask
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
+from cellward.solve.outcome import Outcome
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -171,6 +172,29 @@ class Search:
         master = Master(form, self.limits.seed)
         outcome = master.solve(self.clock)
         duals = None if outcome.x is None else master.multipliers(outcome, self.intervals.instance.relations.equations)
+        return replace(self._choosing(told, form, outcome), multipliers=duals)
+
+    def least_on_grid(self, told: Boxes, step: int) -> Continuous:
+        """The same where every value is a multiple of ``step``: the choices and the values in one integer program."""
+        stays = self.lo == self.hi
+        lo, hi = np.where(stays, self.lo, -(-self.lo // step) * step), np.where(stays, self.hi, self.hi // step * step)
+        if np.any(lo > hi):
+            return Continuous("infeasible", "bounds")
+        form = equation_form(self.intervals.instance, lo, hi, self.costs)
+        model = form.model
+        steps = replace(
+            model,
+            cost=model.cost * step,
+            upper=model.upper / step,
+            coefs=model.coefs * step,
+            integer=np.ones(model.columns, bool),
+        )
+        form = replace(form, b=csr_array(form.b * float(step)), model=steps)
+        outcome = ask(solve_mip, steps, columns=steps.columns, time_limit_s=self.clock.left, seed=self.limits.seed)
+        return self._choosing(told, form, outcome)
+
+    def _choosing(self, told: Boxes, form: Form, outcome: Outcome) -> Continuous:
+        """From the optimum of a form on: cuts on who sits where, and these choices decided with everything else."""
         added: list[Cut] = []
         seen: set[bytes] = set()
         name: Form | None = form
@@ -187,9 +211,7 @@ class Search:
                 value = self._value(v)
                 if outcome.status != "optimal" or fresh:
                     return Continuous("unknown", engine, v, value)
-                return Continuous(
-                    "optimal", engine, v, value, held=ends, needed=self._needed(told, q), multipliers=duals
-                )
+                return Continuous("optimal", engine, v, value, held=ends, needed=self._needed(told, q))
             added += fresh
             seen |= set(map(_mark, fresh))
             outcome = ask(
@@ -208,8 +230,12 @@ class Search:
         """Cells on an end that together do: those at risk, and of the others that sit there the ones that cuts speak of, until no cut is missed."""
         n = len(told.lo)
         risky = np.zeros(n, bool)
-        for asked in (asked for guard in self.guards for asked in guard.asked):
-            risky[asked.cell[asked.cell < n]] = True
+        levels = [asked for guard in self.guards for asked in guard.asked]
+        if (
+            sum(map(len, levels)) >= SWAPPED_FROM
+        ):  # each level that has to be looked at without them is a linear program
+            for asked in levels:
+                risky[asked.cell[asked.cell < n]] = True
         enough = q * np.concatenate((risky, risky))
         while cuts := [cut for guard in self.guards for cut in guard.cuts(enough, self.clock.left)]:
             more = np.unique(np.concatenate([cut.at[cut.coef > 0] for cut in cuts]))
@@ -284,5 +310,7 @@ def _joined(model: LinearModel, more: int, cost: Floats | None, blocks: Sequence
         coefs=a.data,
         row_lower=np.concatenate([model.row_lower, *(least for _, _, least, _ in blocks)]),
         row_upper=np.concatenate([model.row_upper, *(most for _, _, _, most in blocks)]),
-        integer=np.concatenate((np.zeros(model.columns, bool), np.ones(more, bool))),
+        integer=np.concatenate(
+            (np.zeros(model.columns, bool) if model.integer is None else model.integer, np.ones(more, bool))
+        ),
     )

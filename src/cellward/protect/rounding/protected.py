@@ -59,7 +59,7 @@ class Search:
         """The least protected rounding, or what the limit left of it."""
         found = engines.solve(self.model, self.limits, self.clock, self.rows)
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
-        if found.x is None or self._audit(self.model.values(found.x)).protected or self._passes(found.x):
+        if found.x is None or self._audit(self.model.values(found.x)).protected is not False or self._passes(found.x):
             return found
         least = found.bound
         if self._root() == "infeasible":
@@ -95,7 +95,7 @@ class Search:
         if self._separate(v):
             return False
         made = self._audit(v)
-        if made.protected:
+        if made.protected is not False:
             return True
         self.doubtful |= made.unsettled
         self.missing = made.missing[0]
