@@ -278,8 +278,10 @@ def _faults(case: Case, p: cw.Protection, seen: Counter[str]) -> Iterator[str]:
     if p.scaled is None:
         yield from _without_values(case, p, seen)
         return
-    if p.status == "feasible" and case.grid is None:
+    dearer = p.status == "feasible" and case.grid is None
+    if dearer and not coarse(problem):
         yield f"feasible only, objective {p.objective}, bound {p.bound}, {p.reason}"
+    seen["dearer in decimals, coefficients beyond ±1"] += dearer
     finer = 10 ** (p.instance.decimals - case.table.decimals)
     v = [Fraction(x, finer) for x in p.scaled.tolist()]
     seen["with more decimals"] += any(x.denominator > 1 for x in v)
@@ -291,7 +293,8 @@ def _faults(case: Case, p: cw.Protection, seen: Counter[str]) -> Iterator[str]:
     for j, (rhs, cells, coefs) in enumerate(grid.rows):
         if sum(c * v[i] for i, c in zip(cells, coefs, strict=True)) != rhs:
             yield f"equation {j} is missed"
-    yield from _cost(case, p, v)
+    if not dearer:
+        yield from _cost(case, p, v)
     fails = missed(problem, v)
     protected = None if not problem.asks else not fails
     if p.protected is not protected:
@@ -316,6 +319,8 @@ def _without_values(case: Case, p: cw.Protection, seen: Counter[str]) -> Iterato
         if ends_exist(problem):
             yield f"infeasible ({p.reason}), but some ends of {problem.held} will do"
         seen["infeasible by the ends that cells are held to"] += 1
+    elif p.status == "failed" and coarse(problem):
+        seen["none published, coefficients beyond ±1"] += 1
     elif case.grid is not None:
         if exists_on_grid(problem):
             yield f"{p.status} ({p.reason}), but there is a table on the grid"
@@ -324,6 +329,11 @@ def _without_values(case: Case, p: cw.Protection, seen: Counter[str]) -> Iterato
         seen["none with an end of decimals"] += 1
     else:
         yield f"{p.status} ({p.reason})"
+
+
+def coarse(problem: Problem) -> bool:
+    """Whether some coefficient is not ±1: the optimum, and all there is near it, may then need thirds, which have no end of decimals."""
+    return any(abs(c) > 1 for _, _, coefs in problem.grid.rows for c in coefs)
 
 
 def _slack(best: Fraction) -> Fraction:

@@ -70,6 +70,11 @@ class Attempt:
     def _objective(self) -> str:
         return self.options.objective or ("between" if self.intervals.form == "base" else "distance")
 
+    @property
+    def _levels(self) -> bool:
+        """Whether levels are to be met."""
+        return not self.options.ignore_levels and (self.instance.asks or bool(self.instance.sensitivity.sums))
+
     @cached_property
     def _key(self) -> bytes:
         return secrets.token_bytes(KEY_BYTES) if self.limits.key is None else self.limits.key
@@ -78,8 +83,7 @@ class Attempt:
         """What comes of it."""
         instance, lo, hi = self.instance, self.intervals.lo, self.intervals.hi
         places = self._grid_places()
-        levels = (instance.asks or bool(instance.sensitivity.sums)) and not self.options.ignore_levels
-        watched = self._guards(self.intervals) if levels else []
+        watched = self._guards(self.intervals) if self._levels else []
         if impossible := self.options.unreachable(instance):
             cells = tuple(sorted({need.cell for need, _ in impossible if need.cell < instance.cells}))
             more = "" if len(impossible) <= SHOWN else " (and more)"
@@ -291,7 +295,8 @@ class Attempt:
         model = RoundingModel(
             replace(fine.instance, weight=weight), AllowedSet(down, up, np.where(down < up, step, 0)), target
         )
-        watched = [] if isinstance(fine.told(self.options.knowledge), Boxes) or not found.cuts else self._guards(fine)
+        boxes = isinstance(fine.told(self.options.knowledge), Boxes)
+        watched = self._guards(fine) if self._levels and not boxes else []
         cuts = [Cut(cut.at, cut.coef, cut.least * fine.factor) for cut in found.cuts]
         rows = [row for cut in cuts if (row := row_of(model, cut)) is not None] if watched else []
         if len(model.impossible) or any(row.never(model.columns) for row in rows):
