@@ -1,0 +1,345 @@
+"""The tables of a session: records added up, or cells read, with recodings, costs and rules as the batch says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cellward.batch.rules import Rules
+from cellward.batch.sessions import Session, is_count
+from cellward.errors import InputError
+from cellward.formats.tauargus.arb import Recode, SpecifyTable
+from cellward.formats.tauargus.asc import Columns, read_asc
+from cellward.formats.tauargus.codes import Codes, hierarchy_of, missing_codes
+from cellward.formats.tauargus.grc import Recoding, closed, cut
+from cellward.formats.tauargus.rda import Variable
+from cellward.formats.tauargus.tab import TabSpec, read_tab
+from cellward.formats.tauargus.trees import hierarchies_of
+from cellward.formats.text import naming
+from cellward.hierarchy import Hierarchy
+from cellward.risk.attacker import Cell
+from cellward.risk.concentration import Concentration
+from cellward.risk.manual import Manual
+from cellward.risk.rule import Rule
+from cellward.table.contributions import Contributions
+from cellward.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A table with what else its outputs need: the rules, the levels of its codes, and the codes that have no cell."""
+
+    table: Table
+    rules: Rules
+    response: str
+    counts: bool
+    levels: Mapping[str, Mapping[str, int]]
+    more_codes: Mapping[str, list[str]]
+    scaled_levels: bool = False
+
+    def find(self, table: Table, *more: Rule, levels: Any = None) -> Table:
+        """The cells at risk of the table by its rules, and by these."""
+        rules = [*self.rules.rules, *more]
+        if not rules and not levels:
+            return table
+        found = table.find(*rules, levels=levels)
+        return _of_response(found) if self.scaled_levels else found
+
+
+@dataclass
+class _Dimension:
+    """A dimension of records after its recodings."""
+
+    codes: list[str]
+    tree: Hierarchy | None
+    missing: list[str]
+
+
+def tables_of(session: Session, threads: int | None = None) -> list[Made]:
+    """All tables of a session."""
+    if session.is_table:
+        return [_from_cells(session, spec, session.rules(k)) for k, spec in enumerate(session.tables)]
+    made = _FromRecords(session, threads)
+    return [made.table(spec, session.rules(k)) for k, spec in enumerate(session.tables)]
+
+
+# ---- cells -------------------------------------------------------------------------------------------------------------------------------
+
+
+def _from_cells(session: Session, spec: SpecifyTable, rules: Rules) -> Made:
+    """A table of a .tab file; with rules, the statuses of the file do not count (P excepted), as in τ-ARGUS."""
+    assert session.read is not None
+    variables = [session.metadata.variable(name, spec.where) for name in spec.dims]
+    shut = _closed_codes(session, variables)
+    response = None if is_count(spec.response) else spec.response
+    if response is None:
+        counts = session.metadata.of_role("frequency")
+        if not counts:
+            raise InputError(
+                f"{spec.where}: no variable in {session.metadata.path.name} is a <FREQUENCY>; name the response"
+            )
+        response = counts[0].name
+    table = read_tab(
+        session.source,
+        session.metadata,
+        TabSpec(
+            dims=spec.dims,
+            response=response,
+            shadow=spec.shadow or None,
+            cost=_cost_of_cells(spec, response),
+            totals="compute" if session.read.mode == "1" else "given",
+            keep_status=session.read.keep_status,
+            manual_percent=rules.manual_percent,
+            closed=shut,
+        ),
+    )
+    if spec.cost in ("-1", "-2"):
+        table = _with_cost(table, spec.cost)
+    c = table.contributions
+    made = Made(
+        table=table,
+        rules=rules,
+        response=response,
+        counts=session.metadata.variable(response, spec.where).role == "frequency",
+        levels=_levels(table, variables, {}),
+        more_codes={},
+        scaled_levels=c is not None and bool((c.size != np.abs(table.scaled)).any()),
+    )
+    safe = _missing_cells(table, variables) if rules.missing_safe else ()
+    return replace(made, table=made.find(table, *safe)) if rules.rules else made
+
+
+def _cost_of_cells(spec: SpecifyTable, response: str) -> str | None:
+    if spec.cost in ("-1", "-2"):
+        return response
+    return spec.cost or None
+
+
+def _closed_codes(session: Session, variables: list[Variable]) -> dict[str, list[str]]:
+    """The codes that tree recodes and levels close, by variable of a table of cells."""
+    shut: dict[str, list[str]] = {}
+    for step in session.steps:
+        if isinstance(step, Recode):
+            variable = session.metadata.variable(step.variable, step.where)
+            if variable not in variables:
+                continue
+            recoding = session.recoding(step)
+            if isinstance(recoding, int):
+                tree = hierarchy_of(variable, session.metadata, ())
+                if tree is None:
+                    raise InputError(
+                        f"{step.where}: levels of digits cannot be cut in a table; name the codes to close with <TREERECODE>"
+                    )
+                shut.setdefault(variable.name, []).extend(cut(tree, recoding))
+            else:
+                shut.setdefault(variable.name, []).extend(recoding.close)
+    return shut
+
+
+# ---- records -----------------------------------------------------------------------------------------------------------------------------
+
+
+class _FromRecords:
+    """The records of a session, read once, and the tables made of them."""
+
+    def __init__(self, session: Session, threads: int | None) -> None:
+        self.session, self.threads, metadata = session, threads, session.metadata
+        wanted: dict[str, None] = {}
+        for k, spec in enumerate(session.tables):
+            rules = session.rules(k)
+            names = [*spec.dims, *(name for name in (spec.response, spec.shadow, spec.cost) if name)]
+            found = [metadata.find(name) for name in names if not is_count(name) and name not in ("-1", "-2")]
+            used = {"weight": rules.weighted, "holding": rules.holdings, "request": rules.requested}
+            found += [v for v in metadata.variables if used.get(v.role, False)]
+            wanted.update((v.name, None) for v in found if v is not None)
+        self.columns: Columns = read_asc(session.source, metadata, list(wanted))
+        self.dimensions: dict[str, _Dimension] = {}
+
+    def table(self, spec: SpecifyTable, rules: Rules) -> Made:
+        """One table: values of the response, contributions of the shadow variable, weights by the cost."""
+        metadata = self.session.metadata
+        variables = [metadata.variable(name, spec.where) for name in spec.dims]
+        counts = is_count(spec.response)
+        response = None if counts else metadata.variable(spec.response, spec.where)
+        shadow = metadata.variable(spec.shadow, spec.where) if spec.shadow and not counts else response
+        if counts and any(isinstance(rule, Concentration) for rule in rules.rules):
+            raise InputError(f"{spec.where}: the table counts records, and P and NK rules are of amounts; use FREQ")
+        decimals = None if rules.weighted else self._decimals(response, shadow)
+        table = self._added_up(variables, response, rules, decimals)
+        other = shadow is not None and response is not None and shadow.name != response.name
+        if other:
+            whose = self._added_up(variables, shadow, rules, table.decimals).contributions
+            assert whose is not None
+            table = replace(table, contributions=_of_shadow(whose))
+        table = self._with_cost(table, spec, variables, rules)
+        own = {v.name: self._dimension(v) for v in variables}
+        made = Made(
+            table=table,
+            rules=rules,
+            response="Freq" if response is None else response.name,
+            counts=counts,
+            levels=_levels(table, variables, own),
+            more_codes={v.name: [code.rjust(v.width) for code in v.missing] for v in variables},
+            scaled_levels=other,
+        )
+        safe = _missing_cells(table, variables) if rules.missing_safe else ()
+        return replace(made, table=made.find(table, *safe)) if rules.rules else made
+
+    def _added_up(
+        self, variables: list[Variable], measure: Variable | None, rules: Rules, decimals: int | None
+    ) -> Table:
+        metadata = self.session.metadata
+        dims = {v.name: self._dimension(v) for v in variables}
+        rows: dict[str, Any] = {name: own.codes for name, own in dims.items()}
+        extra: dict[str, Any] = {}
+        for role, used in (("weight", rules.weighted), ("holding", rules.holdings), ("request", rules.requested)):
+            found = metadata.of_role(role)
+            if used and found:
+                extra[role] = found[0].name
+                rows[found[0].name] = self.columns[found[0].name]
+        if "request" in extra:
+            v = metadata.variable(extra["request"], "")
+            rows[v.name] = [(text or "").strip() for text in rows[v.name]]
+            extra["request_codes"] = list(v.request_codes) or ["1"]
+        if measure is not None:
+            rows[measure.name] = self.columns[measure.name]
+        with naming(self.session.source):
+            return Table.from_microdata(
+                rows,
+                dims=list(dims),
+                measure=None if measure is None else measure.name,
+                hierarchies={name: own.tree for name, own in dims.items() if own.tree is not None},
+                total={v.name: v.total for v in variables},
+                missing="keep",
+                missing_codes={name: own.missing for name, own in dims.items() if own.missing},
+                largest=max(3, min(20, rules.largest)),
+                negative="absolute",
+                decimals=decimals,
+                threads=self.threads,
+                **extra,
+            )
+
+    def _decimals(self, *measures: Variable | None) -> int | None:
+        """The decimals that the metadata declare, or more where the records have more."""
+        most = 0
+        for v in measures:
+            if v is not None:
+                texts = [text for text in self.columns[v.name] if text is not None]
+                if any("e" in text or "E" in text for text in texts):
+                    return None
+                most = max(most, v.decimals, *(len(text.partition(".")[2]) for text in texts), 0)
+        return most
+
+    def _with_cost(self, table: Table, spec: SpecifyTable, variables: list[Variable], rules: Rules) -> Table:
+        if not spec.cost or spec.cost in ("-1", "-2"):
+            return _with_cost(table, spec.cost)
+        measure = self.session.metadata.variable(spec.cost, spec.where)
+        if measure.name == spec.response:
+            return table
+        other = self._added_up(variables, measure, rules, None)
+        return replace(table, weight=np.abs(other.scaled), weight_decimals=other.decimals)
+
+    def _dimension(self, v: Variable) -> _Dimension:
+        """The codes of a variable after the recodings that the batch gives it."""
+        if v.name in self.dimensions:
+            return self.dimensions[v.name]
+        texts = [text or "" for text in self.columns[v.name]]
+        tree = hierarchy_of(v, self.session.metadata, dict.fromkeys(texts))
+        if tree is not None:
+            known = Codes(tree.codes, v.total)
+            own = {text: (known.find(text) if text.strip() else None) or text for text in dict.fromkeys(texts)}
+            texts = [own[text] for text in texts]
+        missing = missing_codes(v, texts)
+        for step in self.session.steps:
+            if isinstance(step, Recode) and self.session.metadata.variable(step.variable, step.where) == v:
+                texts, tree, missing = self._recoded(v, step, texts, tree, missing)
+        self.dimensions[v.name] = _Dimension(texts, tree, missing)
+        return self.dimensions[v.name]
+
+    def _recoded(
+        self, v: Variable, step: Recode, texts: list[str], tree: Hierarchy | None, missing: list[str]
+    ) -> tuple[list[str], Hierarchy | None, list[str]]:
+        recoding: Recoding | int = self.session.recoding(step)
+        if isinstance(recoding, int) or recoding.is_tree:
+            if tree is None:
+                raise InputError(
+                    f"{step.where}: {v.name} has no hierarchy of which branches could be closed; give a file of groups"
+                )
+            shut = cut(tree, recoding) if isinstance(recoding, int) else list(recoding.close)
+            if not shut:
+                return texts, tree, missing
+            tree, above = closed(tree, shut, step.where)
+            return [above.get(text, text) for text in texts], tree, missing
+        own = recoding.new_codes(dict.fromkeys(texts), v.width)
+        texts = [own[text] for text in texts]
+        named = replace(v, missing=recoding.missing or v.missing)
+        return texts, None, missing_codes(named, texts)
+
+
+# ---- both --------------------------------------------------------------------------------------------------------------------------------
+
+
+def _with_cost(table: Table, cost: str) -> Table:
+    """Costs that no variable gives: −1 the number of records, −2 one each; otherwise the value, which needs no column."""
+    if cost == "-2":
+        return replace(table, weight=np.ones(table.cells, np.int64), weight_decimals=0)
+    if cost == "-1":
+        if table.contributions is None:
+            raise InputError("costs by frequency (-1): the table holds no frequencies; leave the cost out")
+        return replace(table, weight=np.array(table.contributions.rows), weight_decimals=0)
+    return table
+
+
+def _of_shadow(c: Contributions) -> Contributions:
+    """Contributions of a shadow variable: they say who is large, and not what anyone knows of the response."""
+    return replace(c, parts=None)
+
+
+def _of_response(table: Table) -> Table:
+    """Levels that rules computed on a shadow variable, on the scale of the response: times value over shadow, as in τ-ARGUS, rounded up."""
+    c, findings, s = table.contributions, table.findings, table.sensitivity
+    if c is None or findings is None:
+        return table
+    mine = [hits for rule, hits in zip(findings.rules, findings.hits, strict=True) if isinstance(rule, Concentration)]
+    others = [
+        hits for rule, hits in zip(findings.rules, findings.hits, strict=True) if not isinstance(rule, Concentration)
+    ]
+    cells = set(np.concatenate([*mine, np.zeros(0, np.int64)]).tolist()) - set(
+        np.concatenate([*others, findings.given]).tolist()
+    )
+    lpl, upl = s.lpl.copy(), s.upl.copy()
+    for i in cells:
+        size, value = int(c.size[i]), abs(int(table.scaled[i]))
+        if size and size != value:
+            for level in (lpl, upl):
+                level[i] = -(-int(level[i]) * value // size)
+            lpl[i] = min(int(lpl[i]), int(table.scaled[i]) - max(int(table.lower[i]), -(2**53)))
+    return table.with_sensitivity(replace(s, lpl=lpl, upl=upl))
+
+
+def _missing_cells(table: Table, variables: list[Variable]) -> tuple[Rule, ...]:
+    """The rule that calls cells with a missing code safe."""
+    labels, missing = table.labels, np.zeros(table.cells, np.bool_)
+    for v, codes, index in zip(variables, labels.codes, labels.index, strict=True):
+        named = set(missing_codes(v, codes)) | {"missing"}
+        missing |= np.array([code in named for code in codes], np.bool_)[index]
+    cells: dict[Cell, str] = {int(i): "the code is missing (MIS)" for i in np.flatnonzero(missing)}
+    return (Manual(cells, status="safe"),) if cells else ()
+
+
+def _levels(table: Table, variables: list[Variable], dims: Mapping[str, _Dimension]) -> dict[str, dict[str, int]]:
+    """The level of each code in its hierarchy; codes of a flat dimension have none."""
+    trees = hierarchies_of(table)
+    out: dict[str, dict[str, int]] = {}
+    for v in variables:
+        tree = trees[v.name] if v.name not in dims else dims[v.name].tree or trees[v.name]
+        if not v.hierarchical:
+            continue
+        level = {tree.total: 0}
+        for parent, children in tree.sums:
+            level.update(dict.fromkeys(children, level[parent] + 1))
+        out[v.name] = level
+    return out
