@@ -106,8 +106,11 @@ def test_counts_weights_and_holdings(folder):
     _, counts = run(folder, '"Kind"|"<freq>"||', rules="FREQ(2,0)")
     assert values(counts)["Total",] == 8
     assert unsafe(counts) == {("4",), ("9",)}
-    _, weighted = run(folder, '"Kind"|"V"||', rules="NK(1,80)|WGT(1)")
+    _, weighted = run(folder, '"Kind"|"V"||', rules="NK(2,94)|WGT(1)")
     assert values(weighted)["1",] == 110
+    assert ("1",) not in unsafe(weighted)  # 90 + 10 of 110
+    _, counted = run(folder, '"Code"|"V"||', rules="NK(2,94)|WGT(2)")
+    assert ("112",) in unsafe(counted)  # one record stands for two units
     _, holdings = run(folder, '"Place"|"V"||', rules="NK(0,0)|NK(0,0)|NK(1,45)")
     assert ("10",) in unsafe(holdings)  # 8.5 of 17.5 are d's, in two records
     _, records = run(folder, '"Place"|"V"||', rules="NK(1,45)")
@@ -345,7 +348,7 @@ def test_every_command_we_do_not_do_gets_its_sentence_before_anything_is_written
 @pytest.mark.parametrize(
     ("rules", "part"),
     [
-        ("WGT(2)", "other than as in the values"),
+        ("WGT(4)", "write WGT with one of 0, 1, 2, 3"),
         ("REQ(5,5,3,20)", "minimum frequency beside a request"),
         ("NK(1,80)|NK(0,0)|NK(1,80)", "records and rules for holdings"),
         ("NK(1,80)|NK(1,80)|NK(1,80)|NK(1,80)|NK(1,80)", "stands 5 times"),
@@ -353,7 +356,7 @@ def test_every_command_we_do_not_do_gets_its_sentence_before_anything_is_written
         ("FREQ(3)", "FREQ(minimum, percent)"),
         ("NK(1,180)", "Dominance: k"),
         ("P(x)", "no number"),
-        ("MIS(7)", "write MIS(0) or MIS(1)"),
+        ("MIS(7)", "write MIS with one of 0, 1"),
     ],
 )
 def test_rules_are_refused(folder, rules, part):

@@ -1,12 +1,12 @@
 """The safety rules of a batch as ours.
 
 τ-ARGUS counts places: of the P and NK rules the first two look at records and the next two at holdings, of FREQ and REQ the first looks at
-records and the second at holdings. A parameter 0 switches a place off.
+records and the second at holdings. A parameter 0 switches a place off. WGT(1) weighs the values, WGT(2) and WGT(3) the rules too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from cellward.errors import InputError
@@ -135,15 +135,11 @@ class _Reader:
         self.of_records |= not holdings
 
     def _setting(self, call: Call) -> None:
+        """WGT(0|1|2|3), MIS(0|1) or MAN(percent)."""
         text = call.given[0] if len(call.given) == 1 else ""
-        known = {"WGT": ("0", "1"), "MIS": ("0", "1")}.get(call.name)
+        known = {"WGT": ("0", "1", "2", "3"), "MIS": ("0", "1")}.get(call.name)
         if known is not None and text not in known:
-            more = (
-                ": weights in the rules other than as in the values are not carried out"
-                if call.name == "WGT" and text in ("2", "3")
-                else ""
-            )
-            raise InputError(f"{self.where}: {call}{more}; write {call.name}(0) or {call.name}(1)")
+            raise InputError(f"{self.where}: {call}; write {call.name} with one of {', '.join(known)}")
         _number(text, call)
         self.settings[call.name] = text
 
@@ -152,18 +148,20 @@ class _Reader:
             raise InputError(
                 f"{self.where}: rules for records and rules for holdings in one table are not carried out; keep one kind"
             )
-        if self.settings.get("WGT") == "1" and not self.metadata.of_role("weight"):
+        weighted = self.settings.get("WGT", "0")
+        if weighted != "0" and not self.metadata.of_role("weight"):
             raise InputError(
-                f"{self.where}: WGT(1), and no variable in {self.metadata.path.name} is a <WEIGHT>; name it there"
+                f"{self.where}: WGT({weighted}), and no variable in {self.metadata.path.name} is a <WEIGHT>; name it there"
             )
         if self.of_holdings and not self.metadata.of_role("holding"):
             raise InputError(
                 f"{self.where}: rules for holdings, and no variable in {self.metadata.path.name} is a <HOLDING>; name it there"
             )
+        found = [replace(r, weights=weighted != "1") if isinstance(r, Concentration) else r for r in self.found]
         return Rules(
-            rules=tuple(dict.fromkeys(self.found)),
+            rules=tuple(dict.fromkeys(found)),
             holdings=self.of_holdings,
-            weighted=self.settings.get("WGT") == "1",
+            weighted=weighted != "0",
             missing_safe=self.settings.get("MIS") == "1",
             manual_percent=self.settings.get("MAN", MANUAL_PERCENT),
         )

@@ -18,6 +18,7 @@ from cellward import exact
 from cellward.errors import InputError, brief
 from cellward.exact import Numbers
 from cellward.formats.tauargus.asc import separated, with_point
+from cellward.formats.tauargus.cells import Ranks, in_code_order, with_empty_totals, with_safe_totals
 from cellward.formats.tauargus.codes import Codes, as_one, hierarchy_of, missing_codes
 from cellward.formats.tauargus.grc import closed
 from cellward.formats.tauargus.rda import Metadata, Variable, read_rda
@@ -232,7 +233,7 @@ class _Reading:
             value="value",
             hierarchies={name: trees[v.name] for name, v in zip(names, self.dims, strict=True) if v.name in trees},
             total={name: v.total for name, v in zip(names, self.dims, strict=True)},
-            totals=self.spec.totals,
+            totals="compute" if self.spec.totals == "compute" else "auto",
             status="status",
             lpl="lpl",
             upl="upl",
@@ -242,10 +243,24 @@ class _Reading:
         )
         with naming(self.path):
             table = build_from_frame(columns, spec, lambda row, name: self._place(row, called.get(name, name)))
-        table = _in_code_order(replace(table, labels=replace(table.labels, dims=tuple(v.name for v in self.dims))))
+        table = in_code_order(replace(table, labels=replace(table.labels, dims=tuple(v.name for v in self.dims))))
         if not self.spec.keep_status and self.spec.totals == "compute":
-            table = _with_safe_totals(table)
-        return self._with_contributions(table, decimals, shadow, tops)
+            table = with_safe_totals(table)
+        row = self._rows_of(table)
+        return self._with_contributions(with_empty_totals(table, row), row, decimals, shadow, tops)
+
+    def _rows_of(self, table: Table) -> Ints:
+        """The row of every cell; −1 for a total without one, which is empty (τ-ARGUS leaves empty rows out), or to be computed."""
+        by_codes = {codes: i for i, codes in enumerate(zip(*(self.column[v.name] for v in self.dims), strict=True))}
+        row = np.array([by_codes.get(table.labels.tuple_of(i), -1) for i in range(table.cells)], np.int64)
+        lost = np.flatnonzero((row < 0) & (table.scaled != 0))
+        if len(lost) and self.spec.totals != "compute":
+            more = "" if len(lost) == 1 else f" (nor for {len(lost) - 1} more)"
+            raise InputError(
+                f"{self.path}: there is no row for the total {table.labels.name(int(lost[0]))}{more}; add it, or have totals computed "
+                "(--totals compute, <READTABLE> 1)"
+            )
+        return row
 
     def _levels(self, letters: list[str], values: Numbers, decimals: int) -> tuple[list[str], list[str]]:
         """Levels below and above of the unsafe rows: given, or in percent of the value."""
@@ -271,23 +286,27 @@ class _Reading:
         sizes = [abs(int(m)) if v is self.response else int(m) for m in numbers.mantissa]
         return [exact.text(m, int(d)) for m, d in zip(sizes, numbers.places, strict=True)]
 
-    def _with_contributions(self, table: Table, decimals: int, shadow: Numbers, tops: list[Numbers]) -> Table:
-        """The table with its frequencies and largest contributions, where every cell has a row that gives them."""
+    def _with_contributions(
+        self, table: Table, row: Ints, decimals: int, shadow: Numbers, tops: list[Numbers]
+    ) -> Table:
+        """The table with its frequencies and largest contributions, where every cell that is not empty has a row that gives them."""
         counted = self.response if self.response.role == "frequency" else self.frequency
         if counted is None:
             return table
-        by_codes = {codes: i for i, codes in enumerate(zip(*(self.column[v.name] for v in self.dims), strict=True))}
-        row = [by_codes.get(table.labels.tuple_of(i), -1) for i in range(table.cells)]
-        if -1 in row:
+        if ((row < 0) & (table.scaled != 0)).any():
             return table
-        order = np.array(row, np.int64)
-        rows = self._numbers(counted).scaled(0)[order]
+        order = row
+
+        def of_cells(column: Ints) -> Ints:
+            return np.where(order < 0, 0, column[order])
+
+        rows = of_cells(self._numbers(counted).scaled(0))
         if (rows < 0).any():
             raise InputError(
                 f"{self._place(int(order[rows.argmin()]), counted.name)}: a negative frequency; correct it"
             )
-        size = np.abs(shadow.scaled(decimals)[order])
-        top = np.array([own.scaled(decimals)[order] for own in tops], np.int64).reshape(len(tops), table.cells)
+        size = np.abs(of_cells(shadow.scaled(decimals)))
+        top = np.array([of_cells(own.scaled(decimals)) for own in tops], np.int64).reshape(len(tops), table.cells)
         if (wrong := (np.diff(top, axis=0) > 0) | (top[1:] < 0) if len(top) else np.zeros((0, 0), bool)).any():
             i = int(order[int(wrong.any(axis=0).argmax())])
             raise InputError(
@@ -299,50 +318,11 @@ class _Reading:
             table,
             contributions=Contributions(
                 records=0, rows=rows, units=rows, size=size, top=np.maximum(top, 0), unit=unit,
-                names=_Ranks(table), negative=negative,
+                names=Ranks(table), negative=negative,
             ),
         )  # fmt: skip
-
-
-class _Ranks(Sequence[str]):
-    """What the contributors are called: nobody knows more than their rank in a cell."""
-
-    def __init__(self, table: Table) -> None:
-        self._labels, self._cells = table.labels, table.cells
-
-    def __len__(self) -> int:
-        return 20 * self._cells
-
-    def __getitem__(self, unit):  # type: ignore[no-untyped-def]
-        rank, cell = divmod(unit, self._cells)
-        return f"number {rank + 1} of {self._labels.name(cell)}"
 
 
 def _names(many: int) -> list[str]:
     """Names of dimensions that no other column of ours has."""
     return [f"dimension {k + 1}" for k in range(many)]
-
-
-def _in_code_order(table: Table) -> Table:
-    """The same table, its cells in the order of the codes: the total first, the last dimension fastest."""
-    order = np.lexsort(tuple(reversed(table.labels.index))).astype(np.int64)
-    return replace(
-        table,
-        relations=table.relations.permuted(order),
-        scaled=table.scaled[order],
-        lower=table.lower[order],
-        upper=table.upper[order],
-        labels=table.labels.permuted(order),
-        sensitivity=table.sensitivity.permuted(order),
-        weight=None if table.weight is None else table.weight[order],
-    )
-
-
-def _with_safe_totals(table: Table) -> Table:
-    """The same table, nothing at risk among the cells that are totals; empty ones stay as they are."""
-    s, total = table.sensitivity, np.zeros(table.cells, np.bool_)
-    total[table.relations.total[table.relations.total >= 0]] = True
-    total &= ~s.fixed | (table.scaled != 0)
-    status, lpl, upl = s.status.copy(), s.lpl.copy(), s.upl.copy()
-    status[total], lpl[total], upl[total] = 0, 0, 0
-    return table.with_sensitivity(replace(s, status=status, lpl=lpl, upl=upl))
