@@ -426,3 +426,46 @@ def test_convert_on_the_command_line(cells):
         cells / "t.parquet", dims=["P", "K"], value="value", status="status", total={"P": "Total", "K": "All"}
     )
     assert values(back) == values(cw.read(cells / "t.tab"))
+
+
+# ---- what must not happen ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_metadata_of_an_output_do_not_replace_those_that_are_read(folder):
+    text = f'{OPEN}<SPECIFYTABLE> "Kind"|"V"||\n<READMICRODATA>\n<WRITETABLE> (1,5,,"data.tab")\n'
+    with pytest.raises(InputError, match=r"data\.rda"):
+        batch(folder, text).run()
+    assert (folder / "data.rda").read_text() == RDA
+    assert not (folder / "data.tab").exists()
+    with pytest.raises(InputError, match="describes records"):
+        cw.write(cw.Table.from_array([1, 2], dims=["x"]), folder / "data.tab")
+    two = text.replace("data.tab", "k.tab") + '<WRITETABLE> (1,5,SO+,"k.txt")\n'
+    with pytest.raises(InputError, match=r"k\.rda, which comes with an output"):
+        batch(folder, two).run()
+    assert not (folder / "k.tab").exists()
+
+
+def test_statuses_of_a_file_that_rules_overrule_are_told(cells):
+    done = batch(cells, CELLS + "<SAFETYRULE> FREQ(2,50)\n<READTABLE> 1T\n").run()
+    assert any("1 cells that the file calls unsafe are safe by the rules" in line for line in done.lines)
+
+
+def test_branches_of_one_name_are_told(folder):
+    (folder / "place.hrc").write_text("N\n@x\n@@ 1\n@@ 2\nS\n@x\n@@10\n")
+    done, table = run(folder, '"Place"|"V"||')
+    assert any("told apart by their lines, x (line 6)" in line for line in done.lines)
+    assert values(table)["x (line 6)",] == values(table)["S",]
+
+
+def test_a_priori_after_a_rounding_makes_the_table_unprotected_again(folder):
+    (folder / "a.hst").write_text("2;U\n")
+    steps = '<SUPPRESS> RND(1,5)\n<APRIORI> "a.hst",1,";"\n<WRITETABLE> (1,3,,"r.csv")\n'
+    done, _ = run(folder, '"Kind"|"V"||', steps)
+    assert [public for path, public in done.files if path.name == "r.csv"] == [False]
+    assert '"2",x' in (folder / "r.csv").read_text()
+
+
+def test_costs_weigh_the_rounding_and_bound_nothing(folder):
+    done, table = run(folder, '"Kind""Place"|"V"||', "<SUPPRESS> RND(1,10,0,1,0,2,0)\n")
+    (p,) = done.protections
+    assert (p.instance.upper == table.upper).all()

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from cellward import exact
-from cellward.batch.tables import Made
+from cellward.batch.made import Made
 from cellward.errors import InputError, brief
 from cellward.formats.tauargus.codes import Codes
 from cellward.formats.tauargus.hst import Change

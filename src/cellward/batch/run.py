@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +16,17 @@ from numpy.typing import NDArray
 from cellward.audit.audit import audit
 from cellward.audit.knowledge import Knowledge
 from cellward.batch.apriori import Said, apply, take
+from cellward.batch.made import Made
 from cellward.batch.methods import Solution, solution_of
 from cellward.batch.sessions import Session, sessions_of
-from cellward.batch.tables import Made, tables_of
+from cellward.batch.tables import tables_of
 from cellward.errors import InputError
 from cellward.files import check_folder, write_whole
 from cellward.formats.tauargus.arb import Apriori, Recode, Suppress, WriteTable, read_arb
 from cellward.formats.tauargus.hst import read_hst
-from cellward.formats.tauargus.jj_output import for_solvers
+from cellward.formats.tauargus.jj_output import with_whole_costs
 from cellward.formats.tauargus.output_files import output_files
-from cellward.formats.tauargus.references import resolve, target
+from cellward.formats.tauargus.references import find_beside, resolve, target
 from cellward.formats.tauargus.statuses import style, withheld
 from cellward.formats.tauargus.written import Options, Written
 from cellward.protection import Protection
@@ -77,20 +79,30 @@ class Batch:
         if not self.refusals:
             self._check_targets()
 
+    @cached_property
+    def read(self) -> set[Path]:
+        """Every file that is read."""
+        files = {self.path}
+        for session in self.sessions:
+            files |= {session.source, session.metadata.path}
+            files |= {resolve(s.file, self.path, s.where) for s in session.steps if isinstance(s, Apriori)}
+            for v in session.metadata.variables:
+                if v.hierarchy_file is not None:
+                    files.add(find_beside(v.hierarchy_file, session.metadata.path) or self.path)
+            recodings = [session.recoding(s) for s in session.steps if isinstance(s, Recode)]
+            files |= {recoding.path for recoding in recodings if not isinstance(recoding, int)}
+        return {file.resolve() for file in files}
+
     def _check_targets(self) -> None:
         """Refuse outputs that could not be written, that stand for each other, or over a file that is read."""
-        read = {self.path.resolve()}
         written: list[Path] = []
         for session in self.sessions:
-            read |= {session.source.resolve(), session.metadata.path.resolve()}
             for step in session.steps:
-                if isinstance(step, Apriori):
-                    read.add(resolve(step.file, self.path, step.where).resolve())
                 if isinstance(step, WriteTable):
                     path = target(step.file, self.path)
                     check_folder(path)
                     written.append(path.resolve())
-                    if path.resolve() in read or written.count(path.resolve()) > 1:
+                    if path.resolve() in self.read or written.count(path.resolve()) > 1:
                         raise InputError(
                             f"{step.where}: {path.name} would be written over a file that is read, or over another output; choose another name"
                         )
@@ -135,6 +147,7 @@ class _Run:
         states = [_State(made, made.table) for made in tables_of(session, self.threads)]
         for k, state in enumerate(states, start=1):
             self._report(k, state.table)
+            self.lines += [f"  {note}" for note in state.made.notes]
         for step in session.steps:
             numbers = session.numbers(step)
             if isinstance(step, Recode):
@@ -160,6 +173,7 @@ class _Run:
             changes = read_hst(file, len(state.table.labels.dims), step.separator)
             self.lines += take(state.said, state.made, changes, ignore=step.ignore, expand=step.expand)
             state.table = apply(state.said, state.made)
+            state.published, state.protection, state.suffix = None, None, ""
             self.lines.append(f"{file.name}: {len(changes)} lines read; {len(state.table.sensitive)} cells are unsafe")
 
     # ---- protecting ------------------------------------------------------------------------------------------------------------------------
@@ -170,7 +184,7 @@ class _Run:
         table = mine[0].table if len(mine) == 1 else link(*(state.table for state in mine))
         self.tell(f"{step.method}: protecting {table.cells:,} cells")
         found = solution.method.protect(
-            table if solution.unit_costs else for_solvers(table),
+            table if solution.unit_costs else with_whole_costs(table),
             weights=None if solution.unit_costs else "table",
             attackers=_attackers(table),
             time_limit_s=solution.time_limit_s,
@@ -239,8 +253,14 @@ class _Run:
         """Write what was made, unless a table could not be protected."""
         if self.infeasible:
             return Done(lines=tuple(self.lines), protections=tuple(self.protections), infeasible=self.infeasible)
-        for path, _, _ in self.outputs:
+        paths = [path.resolve() for path, _, _ in self.outputs]
+        for path in paths:
             check_folder(path)
+            if path in self.batch.read or paths.count(path) > 1:
+                raise InputError(
+                    f"{self.batch.path}: {path.name}, which comes with an output, would be written over a file that is read, or over another "
+                    "output; choose other names"
+                )
         for path, data, public in self.outputs:
             write_whole(path, data, confidential=not public)
         return Done(

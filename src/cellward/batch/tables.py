@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from cellward.batch.made import Made, branches_note, code_levels, missing_cells, of_shadow, with_cost
 from cellward.batch.rules import Rules
 from cellward.batch.sessions import Session, is_count
 from cellward.errors import InputError
@@ -17,36 +17,10 @@ from cellward.formats.tauargus.codes import Codes, hierarchy_of, missing_codes
 from cellward.formats.tauargus.grc import Recoding, closed, cut
 from cellward.formats.tauargus.rda import Variable
 from cellward.formats.tauargus.tab import TabSpec, read_tab
-from cellward.formats.tauargus.trees import hierarchies_of
 from cellward.formats.text import naming
 from cellward.hierarchy import Hierarchy
-from cellward.risk.attacker import Cell
 from cellward.risk.concentration import Concentration
-from cellward.risk.manual import Manual
-from cellward.risk.rule import Rule
-from cellward.table.contributions import Contributions
 from cellward.table.table import Table
-
-
-@dataclass(frozen=True, kw_only=True)
-class Made:
-    """A table with what else its outputs need: the rules, the levels of its codes, and the codes that have no cell."""
-
-    table: Table
-    rules: Rules
-    response: str
-    counts: bool
-    levels: Mapping[str, Mapping[str, int]]
-    more_codes: Mapping[str, list[str]]
-    scaled_levels: bool = False
-
-    def find(self, table: Table, *more: Rule, levels: Any = None) -> Table:
-        """The cells at risk of the table by its rules, and by these."""
-        rules = [*self.rules.rules, *more]
-        if not rules and not levels:
-            return table
-        found = table.find(*rules, levels=levels)
-        return _of_response(found) if self.scaled_levels else found
 
 
 @dataclass
@@ -97,19 +71,24 @@ def _from_cells(session: Session, spec: SpecifyTable, rules: Rules) -> Made:
         ),
     )
     if spec.cost in ("-1", "-2"):
-        table = _with_cost(table, spec.cost)
+        table = with_cost(table, spec.cost)
     c = table.contributions
     made = Made(
         table=table,
         rules=rules,
         response=response,
         counts=session.metadata.variable(response, spec.where).role == "frequency",
-        levels=_levels(table, variables, {}),
+        levels=code_levels(table, variables, {}),
         more_codes={},
         scaled_levels=c is not None and bool((c.size != np.abs(table.scaled)).any()),
     )
-    safe = _missing_cells(table, variables) if rules.missing_safe else ()
-    return replace(made, table=made.find(table, *safe)) if rules.rules else made
+    safe = missing_cells(table, variables) if rules.missing_safe else ()
+    if not rules.rules:
+        return made
+    found = made.find(table, *safe)
+    let_go = len(set(table.sensitive.tolist()) - set(found.sensitive.tolist()))
+    note = f"{let_go} cells that the file calls unsafe are safe by the rules, which count instead of its statuses"
+    return replace(made, table=found, notes=(note,) if let_go else ())
 
 
 def _cost_of_cells(spec: SpecifyTable, response: str) -> str | None:
@@ -173,7 +152,7 @@ class _FromRecords:
         if other:
             whose = self._added_up(variables, shadow, rules, table.decimals).contributions
             assert whose is not None
-            table = replace(table, contributions=_of_shadow(whose))
+            table = replace(table, contributions=of_shadow(whose))
         table = self._with_cost(table, spec, variables, rules)
         own = {v.name: self._dimension(v) for v in variables}
         made = Made(
@@ -181,11 +160,12 @@ class _FromRecords:
             rules=rules,
             response="Freq" if response is None else response.name,
             counts=counts,
-            levels=_levels(table, variables, own),
+            levels=code_levels(table, variables, {name: one.tree for name, one in own.items()}),
             more_codes={v.name: [code.rjust(v.width) for code in v.missing] for v in variables},
             scaled_levels=other,
+            notes=tuple(note for v in variables if (note := branches_note(v, own[v.name].tree))),
         )
-        safe = _missing_cells(table, variables) if rules.missing_safe else ()
+        safe = missing_cells(table, variables) if rules.missing_safe else ()
         return replace(made, table=made.find(table, *safe)) if rules.rules else made
 
     def _added_up(
@@ -235,9 +215,9 @@ class _FromRecords:
 
     def _with_cost(self, table: Table, spec: SpecifyTable, variables: list[Variable], rules: Rules) -> Table:
         if not spec.cost or spec.cost in ("-1", "-2"):
-            return _with_cost(table, spec.cost)
+            return with_cost(table, spec.cost)
         measure = self.session.metadata.variable(spec.cost, spec.where)
-        if measure.name == spec.response:
+        if measure.name.casefold() == spec.response.casefold():
             return table
         other = self._added_up(variables, measure, rules, None)
         return replace(table, weight=np.abs(other.scaled), weight_decimals=other.decimals)
@@ -277,69 +257,3 @@ class _FromRecords:
         texts = [own[text] for text in texts]
         named = replace(v, missing=recoding.missing or v.missing)
         return texts, None, missing_codes(named, texts)
-
-
-# ---- both --------------------------------------------------------------------------------------------------------------------------------
-
-
-def _with_cost(table: Table, cost: str) -> Table:
-    """Costs that no variable gives: −1 the number of records, −2 one each; otherwise the value, which needs no column."""
-    if cost == "-2":
-        return replace(table, weight=np.ones(table.cells, np.int64), weight_decimals=0)
-    if cost == "-1":
-        if table.contributions is None:
-            raise InputError("costs by frequency (-1): the table holds no frequencies; leave the cost out")
-        return replace(table, weight=np.array(table.contributions.rows), weight_decimals=0)
-    return table
-
-
-def _of_shadow(c: Contributions) -> Contributions:
-    """Contributions of a shadow variable: they say who is large, and not what anyone knows of the response."""
-    return replace(c, parts=None)
-
-
-def _of_response(table: Table) -> Table:
-    """Levels that rules computed on a shadow variable, on the scale of the response: times value over shadow, as in τ-ARGUS, rounded up."""
-    c, findings, s = table.contributions, table.findings, table.sensitivity
-    if c is None or findings is None:
-        return table
-    mine = [hits for rule, hits in zip(findings.rules, findings.hits, strict=True) if isinstance(rule, Concentration)]
-    others = [
-        hits for rule, hits in zip(findings.rules, findings.hits, strict=True) if not isinstance(rule, Concentration)
-    ]
-    cells = set(np.concatenate([*mine, np.zeros(0, np.int64)]).tolist()) - set(
-        np.concatenate([*others, findings.given]).tolist()
-    )
-    lpl, upl = s.lpl.copy(), s.upl.copy()
-    for i in cells:
-        size, value = int(c.size[i]), abs(int(table.scaled[i]))
-        if size and size != value:
-            for level in (lpl, upl):
-                level[i] = -(-int(level[i]) * value // size)
-            lpl[i] = min(int(lpl[i]), int(table.scaled[i]) - max(int(table.lower[i]), -(2**53)))
-    return table.with_sensitivity(replace(s, lpl=lpl, upl=upl))
-
-
-def _missing_cells(table: Table, variables: list[Variable]) -> tuple[Rule, ...]:
-    """The rule that calls cells with a missing code safe."""
-    labels, missing = table.labels, np.zeros(table.cells, np.bool_)
-    for v, codes, index in zip(variables, labels.codes, labels.index, strict=True):
-        named = set(missing_codes(v, codes)) | {"missing"}
-        missing |= np.array([code in named for code in codes], np.bool_)[index]
-    cells: dict[Cell, str] = {int(i): "the code is missing (MIS)" for i in np.flatnonzero(missing)}
-    return (Manual(cells, status="safe"),) if cells else ()
-
-
-def _levels(table: Table, variables: list[Variable], dims: Mapping[str, _Dimension]) -> dict[str, dict[str, int]]:
-    """The level of each code in its hierarchy; codes of a flat dimension have none."""
-    trees = hierarchies_of(table)
-    out: dict[str, dict[str, int]] = {}
-    for v in variables:
-        tree = trees[v.name] if v.name not in dims else dims[v.name].tree or trees[v.name]
-        if not v.hierarchical:
-            continue
-        level = {tree.total: 0}
-        for parent, children in tree.sums:
-            level.update(dict.fromkeys(children, level[parent] + 1))
-        out[v.name] = level
-    return out

@@ -121,9 +121,32 @@ def write_asc(columns: Mapping[str, Sequence[object]], metadata: Metadata, path:
         v.name: [_padded(entry, v, row, Path(path)) for row, entry in enumerate(columns[v.name], start=1)]
         for v in metadata.variables
     }
-    records = zip(*(padded[v.name] for v in metadata.variables), strict=True)
+    records = list(zip(*(padded[v.name] for v in metadata.variables), strict=True))
+    for row, record in enumerate(records, start=1):
+        if not "".join(record).strip():
+            raise InputError(
+                f"{path} record {row}: holds nothing, and a blank line is no record; give codes for missing in the .rda"
+            )
     text = _fixed_text(records, metadata) if metadata.kind == "fixed" else _free_text(records, metadata)
-    return write_whole(Path(path), text.encode(), confidential=True)
+    data = _one_byte_each(text, Path(path)) if metadata.kind == "fixed" else text.encode()
+    return write_whole(Path(path), data, confidential=True)
+
+
+def _one_byte_each(text: str, path: Path) -> bytes:
+    """A fixed-width file has one byte a character: τ-ARGUS counts bytes. What Latin-1 lacks, or what would be read as UTF-8, is refused."""
+    try:
+        data = text.encode("latin-1")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{path}: {text[error.start]!r} takes several bytes, and fixed-width files count bytes; write separated ones"
+        ) from None
+    try:
+        again = data.decode()
+    except UnicodeDecodeError:
+        return data
+    if again != text:
+        raise InputError(f"{path}: the text would be taken for UTF-8; write separated records")
+    return data
 
 
 def _padded(entry: object, v: Variable, row: int, path: Path) -> str:
@@ -137,7 +160,7 @@ def _padded(entry: object, v: Variable, row: int, path: Path) -> str:
     return text.rjust(v.width)
 
 
-def _fixed_text(records: zip[tuple[str, ...]], metadata: Metadata) -> str:
+def _fixed_text(records: list[tuple[str, ...]], metadata: Metadata) -> str:
     order = sorted(range(len(metadata.variables)), key=lambda k: metadata.variables[k].start)
     at, gaps = 1, []
     for k in order:
@@ -154,7 +177,7 @@ def _fixed_text(records: zip[tuple[str, ...]], metadata: Metadata) -> str:
     return out.getvalue()
 
 
-def _free_text(records: zip[tuple[str, ...]], metadata: Metadata) -> str:
+def _free_text(records: list[tuple[str, ...]], metadata: Metadata) -> str:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=metadata.separator, lineterminator="\n")
     writer.writerows(records)

@@ -15,7 +15,7 @@ from cellward.errors import InputError
 from cellward.exact import NO_BOUND
 from cellward.files import check_folder, write_whole
 from cellward.formats.hrc import write_hrc
-from cellward.formats.tauargus.rda import Metadata, Variable, write_rda
+from cellward.formats.tauargus.rda import Metadata, Variable, read_rda, write_rda
 from cellward.formats.tauargus.statuses import UNSAFE, letter
 from cellward.formats.tauargus.trees import hierarchies_of
 from cellward.formats.tauargus.written import Options, Written
@@ -28,10 +28,7 @@ def intermediate(written: Written, options: Options) -> str:
     table = written.table
     numbers = _numbers(written, options)
     lines = []
-    for codes, cell in written.rows():
-        empty = written.is_empty(cell)
-        if options.skip_empty and (cell < 0 if written.published is None else empty):
-            continue
+    for codes, cell in written.rows(cells_only=options.skip_empty):
         entries = [_quoted(code, options) for code in codes]
         if cell < 0:
             entries += ["0" if whole else exact.text(0, table.decimals) for _, whole in columns(written, options)]
@@ -135,7 +132,18 @@ def check_metadata(path: Path, trees: Mapping[str, Hierarchy]) -> dict[str, Path
         files = {dim: path.with_name(f"{path.stem}_{k + 1}.hrc") for k, dim in enumerate(deep)}
     for file in (*files.values(), path.with_suffix(".rda")):
         check_folder(file)
+    if _describes_records(path.with_suffix(".rda")):
+        raise InputError(
+            f"{path}: {path.stem}.rda is there and describes records; choose another name, or take it away"
+        )
     return files
+
+
+def _describes_records(path: Path) -> bool:
+    try:
+        return path.exists() and read_rda(path).kind != "table"
+    except InputError:
+        return False
 
 
 def write_metadata(written: Written, options: Options, path: Path, trees: Mapping[str, Hierarchy]) -> list[Path]:

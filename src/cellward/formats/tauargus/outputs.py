@@ -42,7 +42,7 @@ def code_value(written: Written, options: Options, statuses: str = "tauargus") -
         if options.statuses:
             head += [f"{written.response}_Orig"] if written.published is not None else list(columns)
         lines.append(",".join(map(quoted, head)))
-    for codes, cell in written.rows():
+    for codes, cell in written.rows(cells_only=options.skip_empty):
         empty = written.is_empty(cell)
         if empty and options.skip_empty:
             continue
@@ -71,7 +71,7 @@ def business(written: Written, options: Options) -> str:
         )
     counts = c.units if options.holdings else c.rows
     lines = []
-    for codes, cell in written.rows():
+    for codes, cell in written.rows(cells_only=True):
         if written.is_empty(cell):
             continue
         entries = []

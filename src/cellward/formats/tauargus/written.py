@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -101,7 +101,7 @@ class Written:
     @cached_property
     def cell_at(self) -> Ints:
         """The cell of each combination of codes, or −1; the last dimension varies fastest."""
-        labels, size = self.table.labels, 1
+        size = 1
         for codes in self.codes:
             size *= len(codes)
         if size > MOST_CELLS:
@@ -109,11 +109,19 @@ class Written:
                 f"the table has {size:,} combinations of codes, and this output has a place for each; leave empty ones out, or use another"
             )
         key = np.zeros(self.table.cells, np.int64)
-        for codes, own, index in zip(self.codes, labels.codes, labels.index, strict=True):
-            place = {code: k for k, code in enumerate(codes)}
-            key = key * len(codes) + np.array([place.get(code, 0) for code in own], np.int64)[index]
+        for codes, place in zip(self.codes, self._places, strict=True):
+            key = key * len(codes) + place
         out = np.full(size, -1, np.int64)
         out[key] = np.arange(self.table.cells)
+        return out
+
+    @cached_property
+    def _places(self) -> list[Ints]:
+        """Where the code of every cell stands among the codes, by dimension."""
+        out = []
+        for codes, own, index in zip(self.codes, self.table.labels.codes, self.table.labels.index, strict=True):
+            place = {code: k for k, code in enumerate(codes)}
+            out.append(np.array([place.get(code, 0) for code in own], np.int64)[index])
         return out
 
     @cached_property
@@ -121,9 +129,13 @@ class Written:
         """The state of every cell."""
         return states_of(self.table)
 
-    def rows(self) -> list[tuple[tuple[str, ...], int]]:
-        """Every combination of codes, and its cell or −1."""
-        return list(zip(product(*self.codes), self.cell_at.tolist(), strict=True))
+    def rows(self, *, cells_only: bool = False) -> Iterator[tuple[tuple[str, ...], int]]:
+        """Every combination of codes, and its cell or −1; or the cells only, in the same order."""
+        if cells_only:
+            for cell in np.lexsort(tuple(reversed(self._places))).tolist():
+                yield self.table.labels.tuple_of(cell), cell
+        else:
+            yield from zip(product(*self.codes), self.cell_at.tolist(), strict=True)
 
     def is_empty(self, cell: int) -> bool:
         """Whether nothing stands there."""
