@@ -220,6 +220,17 @@ def _compute(folder: Path) -> None:
     read_tab(folder / "t.tab", metadata, TabSpec(totals="compute"))
 
 
+_RUN = {**_BATCH, "b.arb": ARB.replace(b"<SUPPRESS> OPT(1,5)\n", b'<WRITETABLE> (1,5,AR+,"out.tab")\n')}
+_RUN["data.asc"] = ASC.replace(b"99999", b"    4")
+_RUN["b.arb"] = _RUN["b.arb"].replace(b"RND(1,5,", b"RND(1,500,")
+_RUN["a.hst"] = b"7;N;U\n;S;PL;10;12,5\n9;;C;3\n7;S;ML\n"
+
+WHOLE = Reader(
+    tuple((name, _RUN) for name in ("b.arb", "b.arb", "data.asc", "data.rda", "a.hst", "t.tab", "t.rda", "place.hrc")),
+    lambda f: Batch(f / "b.arb").run(),
+)
+"""Batches carried out from the files to the outputs; slower, so on fewer files."""
+
 READERS: dict[str, Reader] = {
     ".rda": Reader((("data.rda", _RECORDS), ("t.rda", _CELLS), ("f.rda", {"f.rda": FREE})), lambda f: [read_rda(p) for p in f.glob("*.rda")]),
     ".asc fixed": Reader((("data.asc", _RECORDS), ("data.rda", _RECORDS)), lambda f: read_asc(f / "data.asc", read_rda(f / "data.rda", "records"))),
@@ -300,7 +311,7 @@ if __name__ == "__main__":
     import sys
 
     many = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    for name, reader in READERS.items():
+    for name, reader in {**READERS, "whole": WHOLE}.items():
         if len(sys.argv) > 2 and name not in sys.argv[2:]:
             continue
         found = damage(reader, many, seed=many)

@@ -538,10 +538,12 @@ def _peer_tables(figures: Figures, folder: Path) -> None:
 # ---- damaged files -----------------------------------------------------------------------------------------------------------------------
 
 
-def damaged(report: Report, files: int) -> None:
+def damaged(report: Report, many: int) -> None:
     """Damaged files by the hundred thousand."""
     rows: list[list[object]] = []
-    for name, reader in mutated_files.READERS.items():
+    readers = {name: (reader, many) for name, reader in mutated_files.READERS.items()}
+    readers["batches carried out"] = (mutated_files.WHOLE, max(40, many // 100))
+    for name, (reader, files) in readers.items():
         found = mutated_files.damage(reader, files, seed=8)
         report.require(not found.faults, f"damaged {name}: {len(found.faults)} faults, first {found.faults[:1]}")
         report.require(found.files == files, f"damaged {name}: stopped after {found.files:,} files")
@@ -557,7 +559,7 @@ def damaged(report: Report, files: int) -> None:
         )
         print(rows[-1], flush=True)
     report.add(
-        f"{files:,} damaged files for each reader: no exception but ours, each a single line, none slower than {mutated_files.LIMIT_S} s, none "
+        f"{many:,} damaged files for each reader: no exception but ours, each a single line, none slower than {mutated_files.LIMIT_S} s, none "
         f"that makes the process hold {mutated_files.MEMORY_MB} MB more.\n\n"
         + table(["reader", "files", "read all the same", "faults", "slowest", "memory"], rows)
     )

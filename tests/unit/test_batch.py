@@ -450,6 +450,12 @@ def test_statuses_of_a_file_that_rules_overrule_are_told(cells):
     assert any("1 cells that the file calls unsafe are safe by the rules" in line for line in done.lines)
 
 
+def test_missing_amounts_are_not_added_up(folder):
+    (folder / "data.rda").write_text(RDA.replace("V 16 4", "V 16 4 4"))
+    with pytest.raises(InputError, match=r"data\.asc record 5: V is missing \(and in 1 more\)"):
+        run(folder, '"Kind"|"V"||')
+
+
 def test_branches_of_one_name_are_told(folder):
     (folder / "place.hrc").write_text("N\n@x\n@@ 1\n@@ 2\nS\n@x\n@@10\n")
     done, table = run(folder, '"Place"|"V"||')

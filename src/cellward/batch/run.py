@@ -312,7 +312,7 @@ def _intervals(table: Table, hidden: NDArray[np.bool_], threads: int | None) -> 
         knowledge=Knowledge.suppressed(table.scaled, cells),
         digest="",
     )
-    found = audit(release, cells=cells.tolist(), threads=threads or 1).intervals
+    found = audit(release, table=table, cells=cells.tolist(), threads=threads or 1).intervals
     ends = zip(found["cell"].tolist(), found["lower"].tolist(), found["upper"].tolist(), strict=True)
     out = {}
     for cell, low, high in ends:

@@ -185,7 +185,7 @@ class _FromRecords:
             rows[v.name] = [(text or "").strip() for text in rows[v.name]]
             extra["request_codes"] = list(v.request_codes) or ["1"]
         if measure is not None:
-            rows[measure.name] = self.columns[measure.name]
+            rows[measure.name] = self._complete(measure)
         with naming(self.session.source):
             return Table.from_microdata(
                 rows,
@@ -201,6 +201,18 @@ class _FromRecords:
                 threads=self.threads,
                 **extra,
             )
+
+    def _complete(self, measure: Variable) -> list[str | None]:
+        """The numbers of a variable; a missing one is refused, where τ-ARGUS adds up the code for missing as if it were an amount."""
+        column = self.columns[measure.name]
+        if None in column:
+            others = column.count(None) - 1
+            more = f" (and in {others} more)" if others else ""
+            raise InputError(
+                f"{self.session.source} record {column.index(None) + 1}: {measure.name} is missing{more}; fill it in, write 0 where nothing is "
+                "contributed, or take the record out"
+            )
+        return column
 
     def _decimals(self, *measures: Variable | None) -> int | None:
         """The decimals that the metadata declare, or more where the records have more."""
