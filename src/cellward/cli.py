@@ -445,8 +445,12 @@ def run(
     from cellward.job import Job
 
     if source.suffix.lower() == ".arb":
+        if show:
+            raise InputError("--show: a batch shows what it writes; leave it out")
         _run_batch(source, statuses, as_json=as_json)
         return
+    if statuses != "tauargus":
+        raise InputError("--statuses: it is for the outputs of τ-ARGUS batches, and a job has none; leave it out")
     job = Job.read(source)
     with _progress(f"reading {job.source.name}"):
         table = job.table()
@@ -481,8 +485,10 @@ def _run_batch(source: Path, statuses: str, *, as_json: bool) -> None:
     with _progress(f"running {source.name}"), _ending_on_interrupt():
         done = batch.run(statuses=statuses)
     if as_json:
-        facts = [{"cells": table.cells, "sensitive": len(table.sensitive)} for table in done.tables]
-        typer.echo(json.dumps({"tables": facts, "files": [str(path) for path, _ in done.files]}))
+        tables = [{"cells": table.cells, "sensitive": len(table.sensitive)} for table in done.tables]
+        results = [{"status": p.status, "objective": p.objective, "protected": p.protected} for p in done.protections]
+        files = [{"file": str(path), "public": public} for path, public in done.files]
+        typer.echo(json.dumps({"tables": tables, "protections": results, "files": files}))
     else:
         for line in done.lines:
             typer.echo(line)

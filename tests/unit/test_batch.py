@@ -414,6 +414,26 @@ def test_on_the_command_line(folder):
     assert "nothing was written" in done.output
 
 
+def test_options_that_do_not_go_with_the_file(folder):
+    runner = CliRunner()
+    (folder / "b.arb").write_text(f'{OPEN}<SPECIFYTABLE> "Kind"|"V"||\n<READMICRODATA>\n')
+    for command in (["run", "b.arb", "--show"], ["run", "job.toml", "--statuses", "sdmx"]):
+        done = runner.invoke(app, [command[0], str(folder / command[1]), *command[2:]])
+        assert isinstance(done.exception, InputError)
+    done = runner.invoke(app, ["run", str(folder / "b.arb"), "--json"])
+    assert '"cells": 6' in done.output
+
+
+def test_the_same_key_gives_the_same_bytes(folder):
+    steps = '<SUPPRESS> RND(1,100)\n<WRITETABLE> (1,3,,"r.csv")\n'
+    made = []
+    for _ in range(2):
+        done, _ = run(folder, '"Kind""Place"|"V"||', steps, "NK(1,80)", key=bytes(32))
+        made.append({path.name: path.read_bytes() for path, _ in done.files})
+    assert made[0] == made[1]
+    assert "r.csv.certificate.json.gz" in made[0]
+
+
 def test_convert_on_the_command_line(cells):
     runner = CliRunner()
     (cells / "t.tab").write_text(TAB.replace("Total;All;21", "Total;All;22"))

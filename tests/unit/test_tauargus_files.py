@@ -120,6 +120,18 @@ def test_separated_records_are_padded_and_written_back(tmp_path):
     assert read_asc(tmp_path / "g.asc", metadata) == columns
 
 
+def test_quotes_with_blanks_around_them(tmp_path):
+    (tmp_path / "f.rda").write_text('<SEPARATOR> ";"\nA 4\n <RECODEABLE>\nV 5\n <NUMERIC>\n')
+    (tmp_path / "f.asc").write_text('"a" ; "1" \n  "b;""";2;\nc;""\n')
+    assert read_asc(tmp_path / "f.asc", read_rda(tmp_path / "f.rda")) == {
+        "A": ["   a", ' b;"', "   c"],
+        "V": ["1", "2", None],
+    }
+    for line in ('"a";"1', '"a"b;1', 'a"b;1'):
+        (tmp_path / "g.asc").write_text(line + "\n")
+        refused(lambda: read_asc(tmp_path / "g.asc", read_rda(tmp_path / "f.rda")), "g.asc line 1", "quotes")
+
+
 def test_records_that_do_not_fit_are_refused(folder):
     metadata = read_rda(folder / "data.rda")
     (folder / "cut.asc").write_text(RECORDS + " 1 a\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,24 @@ from cellward.table.table import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A table with what else its outputs need: the rules, the levels of its codes, and the codes that have no cell."""
+    """A table with what else its outputs need: the rules, the variables and hierarchies of its dimensions, and the codes that have no cell."""
 
     table: Table
     rules: Rules
     response: str
     counts: bool
-    levels: Mapping[str, Mapping[str, int]]
+    variables: tuple[Variable, ...]
+    trees: Mapping[str, Hierarchy]
     more_codes: Mapping[str, list[str]]
     scaled_levels: bool = False
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def levels(self) -> dict[str, dict[str, int]]:
+        """The level of each code in its hierarchy; codes of a flat dimension have none."""
+        deep = [v.name for v in self.variables if v.hierarchical]
+        trees = {**(hierarchies_of(self.table) if any(name not in self.trees for name in deep) else {}), **self.trees}
+        return {name: trees[name].levels for name in deep}
 
     def find(self, table: Table, *more: Rule, levels: Any = None) -> Table:
         """The cells at risk of the table by its rules, and by these."""
@@ -78,7 +87,7 @@ def of_response(table: Table) -> Table:
         size, value = int(c.size[i]), abs(int(table.scaled[i]))
         if size and size != value:
             for level in (lpl, upl):
-                level[i] = -(-int(level[i]) * value // size)
+                level[i] = max(1, -(-int(level[i]) * value // size))
             lpl[i] = min(int(lpl[i]), int(table.scaled[i]) - max(int(table.lower[i]), -(2**53)))
     return table.with_sensitivity(replace(s, lpl=lpl, upl=upl))
 
@@ -100,20 +109,3 @@ def branches_note(v: Variable, tree: Hierarchy | None) -> str:
 
 
 _BY_LINE = re.compile(r".* \(line \d+\)")
-
-
-def code_levels(
-    table: Table, variables: list[Variable], trees: Mapping[str, Hierarchy | None]
-) -> dict[str, dict[str, int]]:
-    """The level of each code in its hierarchy; codes of a flat dimension have none."""
-    found = hierarchies_of(table)
-    out: dict[str, dict[str, int]] = {}
-    for v in variables:
-        tree = trees.get(v.name) or found[v.name]
-        if not v.hierarchical:
-            continue
-        level = {tree.total: 0}
-        for parent, children in tree.sums:
-            level.update(dict.fromkeys(children, level[parent] + 1))
-        out[v.name] = level
-    return out

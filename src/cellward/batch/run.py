@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -36,7 +35,8 @@ from cellward.table.link import link
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
-CERTIFICATE = ".certificate.json.gz"
+CERTIFICATE, OF_SUMS = ".certificate.json.gz", ".sums.certificate.json.gz"
+"""What the names of proofs end in: of the table, and of sums of its cells."""
 PUBLIC = (1, 2, 3)
 """Output types that may be public, once the table is protected."""
 
@@ -113,14 +113,13 @@ class Batch:
         statuses: str = "tauargus",
         threads: int | None = None,
         key: bytes | None = None,
-        tell: Callable[[str], None] = lambda _: None,
     ) -> Done:
-        """Carry the batch out; ``statuses`` says in whose words outputs with statuses have them, ``tell`` hears what is being done."""
+        """Carry the batch out; ``statuses`` says in whose words outputs with statuses have them, ``key`` salts the proofs."""
         style(statuses)
         if self.refusals:
             more = "" if len(self.refusals) == 1 else f" (and {len(self.refusals) - 1} more commands are refused)"
             raise InputError(f"{self.refusals[0]}{more}")
-        run = _Run(self, statuses, threads, key, tell)
+        run = _Run(self, statuses, threads, key)
         for session in self.sessions:
             run.session(session)
             if run.infeasible:
@@ -131,10 +130,8 @@ class Batch:
 class _Run:
     """One batch being carried out; outputs are made in a folder of their own and moved at the end."""
 
-    def __init__(
-        self, batch: Batch, statuses: str, threads: int | None, key: bytes | None, tell: Callable[[str], None]
-    ) -> None:
-        self.batch, self.statuses, self.threads, self.key, self.tell = batch, statuses, threads, key, tell
+    def __init__(self, batch: Batch, statuses: str, threads: int | None, key: bytes | None) -> None:
+        self.batch, self.statuses, self.threads, self.key = batch, statuses, threads, key
         self.lines: list[str] = list(batch.notes)
         self.outputs: list[tuple[Path, bytes, bool]] = []
         self.tables: list[Table] = []
@@ -143,7 +140,6 @@ class _Run:
         self.infeasible = ""
 
     def session(self, session: Session) -> None:
-        self.tell(f"reading {session.source.name}")
         states = [_State(made, made.table) for made in tables_of(session, self.threads)]
         for k, state in enumerate(states, start=1):
             self._report(k, state.table)
@@ -182,7 +178,6 @@ class _Run:
         solution = solution_of(step)
         mine = [states[k] for k in numbers]
         table = mine[0].table if len(mine) == 1 else link(*(state.table for state in mine))
-        self.tell(f"{step.method}: protecting {table.cells:,} cells")
         found = solution.method.protect(
             table if solution.unit_costs else with_whole_costs(table),
             weights=None if solution.unit_costs else "table",
@@ -205,10 +200,11 @@ class _Run:
         shown = {None: "no levels asked", True: "every level shown to hold"}.get(
             found.protected, "levels not looked at"
         )
-        loss = found.loss()
+        loss, names = found.loss(), [attacker.name for attacker in found.instance.attackers]
+        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
         return (
             f"{step.method}: {found.status}, sum of changes {loss.sum_abs:,}, largest {loss.max_abs:,}; verified, {shown} "
-            f"({type(solution.method).__name__}, {len(found.instance.attackers)} attackers)"
+            f"({type(solution.method).__name__}, against {', '.join(names[:3])}{more})"
         )
 
     # ---- writing ---------------------------------------------------------------------------------------------------------------------------
@@ -225,14 +221,13 @@ class _Run:
             suffix=state.suffix,
             more_codes=made.more_codes,
             largest=made.rules.largest if made.rules.rules else None,
-            levels=made.levels,
+            levels=made.levels if options.levels else {},
         )
         if options.audit and step.output == 5:
             if state.published is not None:
                 raise InputError(
                     f"{step.where}: AR+ is of withheld cells, and the values of this table are changed; leave it out"
                 )
-            self.tell("auditing the withheld cells")
             written = replace(written, intervals=_intervals(state.table, withheld(written.states), self.threads))
         public = step.output in PUBLIC and state.published is not None and not options.statuses
         for name, data in output_files(written, step.output, options, path.name, self.statuses).items():
@@ -243,25 +238,27 @@ class _Run:
     def _certify(self, protection: Protection, path: Path) -> None:
         """The proof goes beside the first output of a protected table."""
         self.certified.append(protection)
-        target_path = path.with_name(path.name + CERTIFICATE)
+        proofs = [(protection, CERTIFICATE)] + ([] if protection.sums is None else [(protection.sums, OF_SUMS)])
         with tempfile.TemporaryDirectory(prefix="cellward-") as folder:
-            file = Path(folder) / target_path.name
-            protection.certificate().save(file)
-            self.outputs.append((target_path, file.read_bytes(), False))
+            for proven, ending in proofs:
+                file = proven.certificate().save(Path(folder) / (path.name + ending))
+                self.outputs.append((path.with_name(file.name), file.read_bytes(), False))
 
     def finish(self) -> Done:
         """Write what was made, unless a table could not be protected."""
         if self.infeasible:
             return Done(lines=tuple(self.lines), protections=tuple(self.protections), infeasible=self.infeasible)
         paths = [path.resolve() for path, _, _ in self.outputs]
-        for path in paths:
+        for path, _, _ in self.outputs:
             check_folder(path)
-            if path in self.batch.read or paths.count(path) > 1:
+            if path.resolve() in self.batch.read or paths.count(path.resolve()) > 1:
                 raise InputError(
                     f"{self.batch.path}: {path.name}, which comes with an output, would be written over a file that is read, or over another "
                     "output; choose other names"
                 )
-        for path, data, public in self.outputs:
+        for path, data, public in sorted(
+            self.outputs, key=lambda output: output[2]
+        ):  # the proofs come before what they prove
             write_whole(path, data, confidential=not public)
         return Done(
             lines=tuple(self.lines),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cellward.batch.made import Made, branches_note, code_levels, missing_cells, of_shadow, with_cost
+from cellward.batch.made import Made, branches_note, missing_cells, of_shadow, with_cost
 from cellward.batch.rules import Rules
 from cellward.batch.sessions import Session, is_count
 from cellward.errors import InputError
@@ -78,7 +78,8 @@ def _from_cells(session: Session, spec: SpecifyTable, rules: Rules) -> Made:
         rules=rules,
         response=response,
         counts=session.metadata.variable(response, spec.where).role == "frequency",
-        levels=code_levels(table, variables, {}),
+        variables=tuple(variables),
+        trees={},
         more_codes={},
         scaled_levels=c is not None and bool((c.size != np.abs(table.scaled)).any()),
     )
@@ -160,7 +161,8 @@ class _FromRecords:
             rules=rules,
             response="Freq" if response is None else response.name,
             counts=counts,
-            levels=code_levels(table, variables, {name: one.tree for name, one in own.items()}),
+            variables=tuple(variables),
+            trees={name: one.tree for name, one in own.items() if one.tree is not None},
             more_codes={v.name: [code.rjust(v.width) for code in v.missing] for v in variables},
             scaled_levels=other,
             notes=tuple(note for v in variables if (note := branches_note(v, own[v.name].tree))),

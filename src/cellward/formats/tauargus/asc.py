@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -66,15 +67,23 @@ def _free(path: Path, metadata: Metadata, variables: list[Variable], lines: list
 
 
 def separated(path: Path, separator: str, lines: list[tuple[int, str]], many: int) -> list[tuple[int, list[str]]]:
-    """The fields of separated lines, so many on each; a separator after the last is passed over."""
+    """The fields of separated lines, so many on each; a separator after the last is passed over.
+
+    Blanks around quotes are passed over, those of an unquoted field belong to it; a quote inside quotes is doubled.
+    """
+    mark, blank = re.escape(separator), "[ \t]*".replace(separator, "")
+    field = re.compile(f'{blank}"((?:[^"]|"")*)"{blank}(?={mark}|$)|([^"{mark}]*)(?={mark}|$)')
     rows = []
     for number, line in lines:
-        try:
-            fields = next(csv.reader([line], delimiter=separator, strict=True))
-        except (csv.Error, StopIteration) as error:
-            raise InputError(f"{path} line {number}: not readable ({error}); check the quotes") from None
-        except (TypeError, ValueError):
-            raise InputError(f"{path}: {separator!r} cannot separate fields; choose another <SEPARATOR>") from None
+        fields, at = [], 0
+        while at <= len(line):
+            found = field.match(line, at)
+            if found is None:
+                raise InputError(
+                    f"{path} line {number}: quotes that do not go together in {brief(line[at:])}; correct them"
+                )
+            fields.append(found[2] if found[1] is None else found[1].replace('""', '"'))
+            at = found.end() + 1
         if len(fields) == many + 1 and not fields[-1].strip():
             fields.pop()
         if len(fields) != many:

@@ -157,9 +157,5 @@ def closed(hierarchy: Hierarchy, codes: Iterable[str], where: str) -> tuple[Hier
 
 def cut(hierarchy: Hierarchy, level: int) -> list[str]:
     """The codes to close so that so many levels below the total are left; the first below the total is level 1."""
-    depth = {hierarchy.total: 0}
-    for parent, children in hierarchy.sums:
-        for child in children:
-            depth[child] = depth[parent] + 1
     parents = {parent for parent, _ in hierarchy.sums}
-    return [code for code in hierarchy.codes if depth[code] == level and code in parents]
+    return [code for code, own in hierarchy.levels.items() if own == level and code in parents]

@@ -55,12 +55,7 @@ def write_output(
     """
     path = Path(path)
     trees = hierarchies_of(table) if options.upper().replace(" ", "").find("HL+") >= 0 else {}
-    levels = {}
-    for dim, tree in trees.items():
-        level = {tree.total: 0}
-        for parent, children in tree.sums:
-            level.update(dict.fromkeys(children, level[parent] + 1))
-        levels[dim] = level if tree.depth > 1 else {}
+    levels = {dim: tree.levels for dim, tree in trees.items() if tree.depth > 1}
     written = Written(table=table, response=response, levels=levels)
     files = output_files(written, output, Options.read(options, output, str(path)), path.name, statuses)
     for name in files:

@@ -178,8 +178,8 @@ class _Reader:
     def _tag(self, line: Line, tag: str, given: list[str]) -> None:
         if tag == "SEPARATOR" and not self.variables:
             self.separator = _one(line, tag, given)
-            if len(self.separator) != 1:
-                raise line.error(f"the separator is {brief(self.separator)}; give one character")
+            if len(self.separator) != 1 or self.separator in '"\r\n' or self.separator.isalnum():
+                raise line.error(f"the separator is {brief(self.separator)}; give one character such as ; or ,")
         elif tag in self.letters and not self.variables:
             self.letters[tag] = _one(line, tag, given).strip().upper()
         elif not self.variables:
