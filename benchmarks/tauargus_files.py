@@ -40,6 +40,7 @@ from cellward.formats.tauargus.grc import read_grc
 from cellward.formats.tauargus.hst import read_hst
 from cellward.formats.tauargus.output_files import output_files
 from cellward.formats.tauargus.rda import Metadata, read_rda, write_rda
+from cellward.formats.tauargus.references import last_part
 from cellward.formats.tauargus.tab import TabSpec, read_tab
 from cellward.formats.tauargus.written import Options, Written
 from cellward.risk.dominance import Dominance
@@ -342,9 +343,8 @@ def _jj_outputs(figures: Figures) -> None:
         )
         figures.line(f"cells of `{name}` (number, value, cost, status, bounds)", 162, cells)
         figures.line(f"equations of `{name}`", 63, sums)
-        figures.line(
-            f"`{name}.frq`, byte for byte", True, files[f"{name}.frq"] == (GENERATED / f"{name}.frq").read_bytes()
-        )
+        counts = _equal(files[f"{name}.frq"], (GENERATED / f"{name}.frq").read_bytes())
+        figures.line(f"lines of `{name}.frq`, byte for byte", 163, counts)
 
 
 def _equal(ours: bytes, theirs: bytes) -> int:
@@ -467,10 +467,40 @@ def peer(report: Report, *, quick: bool = False) -> None:
         text = f'{head}<SPECIFYTABLE> "Region""Size"|"Var2"||\n<SAFETYRULE> NK(2,75)\n<READMICRODATA>\n<APRIORI> "a.hst",1,";",0,0\n'
         same, many = _both(folder, 20, text)
         figures.line("`apriori_example.hst`: cells with equal numbers and status", many, same)
+        _enterprises(figures, folder)
         _peer_tables(figures, folder)
     figures.add(
         "`pytauargus` reads our `.asc`, `.rda`, `.hrc`, `.tab` and JJ: codes, values, frequencies, shadow, cost, largest contributions and "
         "statuses of every combination of codes, empty ones included."
+    )
+
+
+def _enterprises(figures: Figures, folder: Path) -> None:
+    """Holdings, and the hierarchy with two branches of one name."""
+    metadata = read_rda(SAMPLES / "example_enterprise.rda")
+    beside = tuple(
+        replace(v, hierarchy_file=v.hierarchy_file and last_part(v.hierarchy_file)) for v in metadata.variables
+    )
+    write_rda(replace(metadata, variables=beside), folder / "e.rda")
+    write_asc(columns_of(SAMPLES / "example_enterprise.csv"), metadata, folder / "e.asc")
+    head = '<OPENMICRODATA> "e.asc"\n<OPENMETADATA> "e.rda"\n'
+    for k, (dims, rules) in enumerate(
+        (
+            ('"act""region"', "NK(2,75)"),
+            ('"act""region"', "NK(0,0)|NK(0,0)|NK(2,75)|NK(0,0)"),
+            ('"act""region"', "FREQ(0,0)|FREQ(3,20)"),
+        ),
+        start=30,
+    ):
+        same, many = _both(
+            folder, k, f'{head}<SPECIFYTABLE> {dims}|"turnover"||\n<SAFETYRULE> {rules}\n<READMICRODATA>\n'
+        )
+        figures.line(
+            f"enterprises, act × region, {rules.replace('|', ' and ')}: cells with equal numbers and status", many, same
+        )
+    same, many = _both(folder, 40, f'{head}<SPECIFYTABLE> "mun"|"turnover"||\n<SAFETYRULE> NK(1,60)\n<READMICRODATA>\n')
+    figures.line(
+        "enterprises by `NUTS.hrc`: cells with equal numbers and status, but for the second branch 11", many - 1, same
     )
 
 

@@ -142,6 +142,14 @@ def test_costs(folder):
     assert table.weight is None
 
 
+def test_a_code_that_is_an_amount_too(folder):
+    (folder / "data.rda").write_text(RDA.replace("S 21 4\n  <NUMERIC>", "S 21 4\n  <RECODEABLE>\n  <NUMERIC>"))
+    _, amounts = run(folder, '"Kind"|"S"||', rules="NK(1,80)")
+    assert values(amounts)["1",] == 90
+    _, codes = run(folder, '"S"|"V"||')
+    assert values(codes)["   4",] == Fraction(25, 2)
+
+
 # ---- recodings and a-priori files --------------------------------------------------------------------------------------------------------
 
 
@@ -363,6 +371,21 @@ def test_rules_are_refused(folder, rules, part):
     looked = batch(folder, f'{OPEN}<SPECIFYTABLE> "Kind"|"V"||\n<SAFETYRULE> {rules}\n<READMICRODATA>\n')
     assert len(looked.refusals) == 1
     assert part in looked.refusals[0]
+
+
+@pytest.mark.parametrize(
+    ("specify", "part"),
+    [
+        ('"V"|"V"||', "V is not <RECODEABLE>"),
+        ('"Kind"|"Firm"||', "Firm is not <NUMERIC>"),
+        ('"Kind"|"V"||"S"|10', "the exponent 10"),
+        ('"Kind"|"V"||"S",0.5', "the exponent 0.5"),
+        ('"Kind"|"V"||"X"', "no variable 'X'"),
+    ],
+)
+def test_tables_are_refused(folder, specify, part):
+    (said,) = batch(folder, f"{OPEN}<SPECIFYTABLE> {specify}\n<READMICRODATA>\n").refusals
+    assert part in said
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,12 @@ class Made:
         trees = {**(hierarchies_of(self.table) if any(name not in self.trees for name in deep) else {}), **self.trees}
         return {name: trees[name].levels for name in deep}
 
+    def largest(self, *, holdings: bool) -> int | None:
+        """How many of the largest contributions an intermediate table has: those that the rules look at, of records or of holdings; None: all."""
+        if not self.rules.rules:
+            return None
+        return self.rules.largest if self.rules.holdings == holdings else 0
+
     def find(self, table: Table, *more: Rule, levels: Any = None) -> Table:
         """The cells at risk of the table by its rules, and by these."""
         rules = [*self.rules.rules, *more]

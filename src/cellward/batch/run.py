@@ -220,7 +220,7 @@ class _Run:
             published=state.published,
             suffix=state.suffix,
             more_codes=made.more_codes,
-            largest=made.rules.largest if made.rules.rules else None,
+            largest=made.largest(holdings=options.holdings),
             levels=made.levels if options.levels else {},
         )
         if options.audit and step.output == 5:

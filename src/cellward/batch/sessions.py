@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -114,20 +115,20 @@ class Session:
         return found
 
     def _check_table(self, spec: SpecifyTable, k: int) -> None:
-        names = [
-            *spec.dims,
-            *([] if is_count(spec.response) else [spec.response]),
-            *([spec.shadow] if spec.shadow else []),
-        ]
-        for name in names:
-            self.metadata.variable(name, spec.where)
+        for name in spec.dims:
+            if not self.metadata.variable(name, spec.where).recodable:
+                raise InputError(f"{spec.where}: {name} is not <RECODEABLE> in {self.metadata.path.name}; mark it so")
+        for name in (spec.response, spec.shadow):
+            amounts = ("number", "shadow", "cost", "frequency")
+            if name and not is_count(name) and self.metadata.variable(name, spec.where).role not in amounts:
+                raise InputError(f"{spec.where}: {name} is not <NUMERIC> in {self.metadata.path.name}; name a number")
         if spec.cost == "-3":
             raise InputError(
                 f"{spec.where}: costs by distance (-3) are not carried out; leave the cost out, or name a variable, -1 or -2"
             )
         if spec.cost and spec.cost not in ("-1", "-2"):
             self.metadata.variable(spec.cost, spec.where)
-        if spec.exponent.rstrip("0").rstrip(".") != "1":
+        if not re.fullmatch(r"1(\.0*)?", spec.exponent):
             raise InputError(
                 f"{spec.where}: the exponent {spec.exponent} of the costs is not carried out; leave it out"
             )

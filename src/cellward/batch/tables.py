@@ -12,7 +12,7 @@ from cellward.batch.rules import Rules
 from cellward.batch.sessions import Session, is_count
 from cellward.errors import InputError
 from cellward.formats.tauargus.arb import Recode, SpecifyTable
-from cellward.formats.tauargus.asc import Columns, read_asc
+from cellward.formats.tauargus.asc import Columns, numbers_of, read_asc
 from cellward.formats.tauargus.codes import Codes, hierarchy_of, missing_codes
 from cellward.formats.tauargus.grc import Recoding, closed, cut
 from cellward.formats.tauargus.rda import Variable
@@ -206,7 +206,7 @@ class _FromRecords:
 
     def _complete(self, measure: Variable) -> list[str | None]:
         """The numbers of a variable; a missing one is refused, where τ-ARGUS adds up the code for missing as if it were an amount."""
-        column = self.columns[measure.name]
+        column = numbers_of(self.columns[measure.name], measure)
         if None in column:
             others = column.count(None) - 1
             more = f" (and in {others} more)" if others else ""
@@ -221,7 +221,7 @@ class _FromRecords:
         most = 0
         for v in measures:
             if v is not None:
-                texts = [text for text in self.columns[v.name] if text is not None]
+                texts = [text for text in numbers_of(self.columns[v.name], v) if text is not None]
                 if any("e" in text or "E" in text for text in texts):
                     return None
                 most = max(most, v.decimals, *(len(text.partition(".")[2]) for text in texts), 0)

@@ -47,7 +47,7 @@ def _fixed(path: Path, _: Metadata, variables: list[Variable], lines: list[tuple
     for v in variables:
         begin, end = v.start - 1, v.start - 1 + v.width
         raw = [line[begin:end].ljust(v.width) for _, line in lines]
-        columns[v.name] = [_number(text, v) for text in raw] if is_number(v) else list(raw)
+        columns[v.name] = numbers_of(raw, v) if is_number(v) else list(raw)
     return columns
 
 
@@ -104,6 +104,11 @@ def _number(text: str, variable: Variable) -> str | None:
     if not entry or entry in variable.missing:
         return None
     return with_point(entry)
+
+
+def numbers_of(texts: Sequence[str | None], variable: Variable) -> list[str | None]:
+    """The entries of a variable as amounts, also of one that is a code as well."""
+    return [None if text is None else _number(text, variable) for text in texts]
 
 
 def with_point(entry: str) -> str:

@@ -86,16 +86,14 @@ class Written:
 
     @cached_property
     def codes(self) -> list[list[str]]:
-        """The codes of each dimension, the total first."""
+        """The codes of each dimension, the total first; those of a hierarchy that have no cell keep their place, as in τ-ARGUS."""
         labels, out = self.table.labels, []
         if not labels.dims:
             raise InputError("the table has cells by number only, and this file wants dimensions; write it as .jj")
-        for dim, codes, index, total in zip(labels.dims, labels.codes, labels.index, labels.totals, strict=True):
-            used = set(np.unique(index).tolist())
-            own = [code for k, code in enumerate(codes) if k in used]
-            first = [total] if total in own else []
-            more = [code for code in self.more_codes.get(dim, ()) if code not in own]
-            out.append([*first, *(code for code in own if code != total), *more])
+        for dim, codes, total in zip(labels.dims, labels.codes, labels.totals, strict=True):
+            first = [total] if total in codes else []
+            more = [code for code in self.more_codes.get(dim, ()) if code not in codes]
+            out.append([*first, *(code for code in codes if code != total), *more])
         return out
 
     @cached_property
