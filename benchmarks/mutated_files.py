@@ -264,7 +264,8 @@ def damage(reader: Reader, files: int, seed: int) -> Found:
     before = signal.signal(signal.SIGALRM, _alarm)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="cellward-fuzz-") as name:
+    memory_disk = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="cellward-", dir=memory_disk if memory_disk.is_dir() else None) as name:
         folders = []
         for k, (damaged, others) in enumerate(reader.seeds):
             folder = Path(name) / str(k)

@@ -558,3 +558,16 @@ def test_branches_of_one_name_are_told_apart_by_their_lines(tmp_path):
     refused(lambda: read_hrc(file, repeated="by line"), "line 4: '1' is on line 2 already")
     file.write_text("A\n@x\n@@1\nB\n@x\n")
     refused(lambda: read_hrc(file, repeated="by line"), "line 5: 'x' is on line 2 already")
+
+
+def test_files_that_are_something_else_are_refused_soon(tmp_path):
+    (tmp_path / "a.rda").write_text("A 1 2\n" + "x" * 40_000)
+    refused(lambda: read_rda(tmp_path / "a.rda"), "a.rda line 2", "characters")
+    (tmp_path / "b.rda").write_bytes(b"\n" * 2_000_002)
+    refused(lambda: read_rda(tmp_path / "b.rda"), "2,000,000 lines")
+    (tmp_path / "c.rda").write_bytes(b" " * (1 << 23))
+    refused(lambda: read_rda(tmp_path / "c.rda"), "larger than 4 MiB")
+    (tmp_path / "d.rda").write_text("A 1 101\n <RECODEABLE>\n")
+    refused(lambda: read_rda(tmp_path / "d.rda"), "at most 100 characters")
+    (tmp_path / "e.grc").write_text("1: 1-2\n" * 1001)
+    refused(lambda: read_grc(tmp_path / "e.grc"), "1,000 lines with ranges")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cellward.errors import InputError, brief
 from cellward.files import write_whole
-from cellward.formats.tauargus.rda import Metadata, Variable
+from cellward.formats.tauargus.rda import MOST_CODE, Metadata, Variable
 from cellward.formats.text import read_text
 
 Columns = dict[str, list[str | None]]
@@ -46,7 +46,7 @@ def _fixed(path: Path, _: Metadata, variables: list[Variable], lines: list[tuple
     columns: Columns = {}
     for v in variables:
         begin, end = v.start - 1, v.start - 1 + v.width
-        raw = [line[begin:end].ljust(v.width) for _, line in lines]
+        raw = [line[begin:end].ljust(min(v.width, MOST_CODE)) for _, line in lines]
         columns[v.name] = numbers_of(raw, v) if is_number(v) else list(raw)
     return columns
 
@@ -62,7 +62,7 @@ def _free(path: Path, metadata: Metadata, variables: list[Variable], lines: list
                 raise InputError(
                     f"{path} line {number}: {v.name} is {brief(entry.strip())}, longer than its width {v.width}; correct the .rda"
                 )
-            columns[v.name].append(_number(entry, v) if is_number(v) else entry.strip().rjust(v.width))
+            columns[v.name].append(_number(entry, v) if is_number(v) else entry.strip().rjust(min(v.width, MOST_CODE)))
     return columns
 
 

@@ -10,11 +10,13 @@ from cellward.errors import InputError, brief
 from cellward.files import write_whole
 from cellward.formats.tauargus.lines import read_lines
 
+MOST_BYTES = 1 << 26  # 64 MiB
+
 
 def read_cdl(path: str | os.PathLike[str]) -> dict[str, str]:
     """The labels by code, in the order of the file."""
     labels: dict[str, str] = {}
-    for line in read_lines(Path(path)):
+    for line in read_lines(Path(path), most_bytes=MOST_BYTES):
         code, comma, label = line.text.partition(",")
         code = code.rstrip()
         if not comma or not code:

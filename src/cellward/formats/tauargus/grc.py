@@ -19,6 +19,8 @@ from cellward.errors import InputError, brief
 from cellward.formats.tauargus.lines import Line, read_lines
 from cellward.hierarchy import Hierarchy
 
+MOST_RANGES = 1000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
@@ -54,12 +56,19 @@ class Recoding:
 
     def new_codes(self, codes: Iterable[str], width: int) -> dict[str, str]:
         """The new code of each of these; new ones are padded with blanks on the left to the width the codes had."""
+        single: dict[str, list[Group]] = {}
+        for group in self.groups:
+            for low, high in group.parts:
+                if low == high and low is not None and group not in single.setdefault(low, []):
+                    single[low].append(group)
+        ranged = [group for group in self.groups if any(low != high for low, high in group.parts)]
         found: dict[str, str] = {}
         for code in codes:
-            holding = [group for group in self.groups if group.holds(code, width)]
+            holding = list(dict.fromkeys([*single.get(code.strip(), ()), *(g for g in ranged if g.holds(code, width))]))
             if len(holding) > 1:
+                first, second = sorted(holding, key=lambda group: group.line)[:2]
                 raise InputError(
-                    f"{self.path} line {holding[1].line}: the code {brief(code)} is in line {holding[0].line} already; keep it in one group"
+                    f"{self.path} line {second.line}: the code {brief(code)} is in line {first.line} already; keep it in one group"
                 )
             found[code] = holding[0].code.rjust(width) if holding else code
         return found
@@ -93,6 +102,10 @@ def read_grc(path: str | os.PathLike[str]) -> Recoding:
                 )
         else:
             groups.append(_group(line))
+    if sum("-" in line.text for line in lines) > MOST_RANGES:
+        raise InputError(
+            f"{path}: more than {MOST_RANGES:,} lines with ranges; put the recoding into the records instead"
+        )
     if not groups:
         raise InputError(f"{path}: no group of codes in it; write lines like 1: 2, 4-6")
     return Recoding(path=path, groups=tuple(groups), missing=missing, code_list=code_list)

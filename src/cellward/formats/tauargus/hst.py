@@ -16,6 +16,7 @@ from cellward.exact import is_number
 from cellward.formats.tauargus.asc import with_point
 from cellward.formats.tauargus.lines import read_lines
 
+MOST_BYTES = 1 << 26  # 64 MiB: a line a cell
 COMMANDS = {"S": 0, "U": 0, "P": 0, "M": 0, "ML": 0, "C": 1, "W": 1, "PL": 2}
 """The numbers that follow each."""
 
@@ -36,7 +37,7 @@ def read_hst(path: str | os.PathLike[str], dims: int, separator: str = ";") -> l
     if len(separator) != 1:
         raise InputError(f"{path}: the separator {separator!r} is not one character; name it in the command")
     changes = []
-    for line in read_lines(path):
+    for line in read_lines(path, most_bytes=MOST_BYTES):
         fields = [field.strip() for field in line.text.split(separator)]
         fields = [field[1:-1].strip() if len(field) > 1 and field[0] == field[-1] == '"' else field for field in fields]
         while len(fields) > dims + 1 and not fields[-1]:

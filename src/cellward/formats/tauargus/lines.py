@@ -10,7 +10,9 @@ from pathlib import Path
 from cellward.errors import InputError, brief
 from cellward.formats.text import decode_file
 
-MOST_BYTES = 1 << 26  # 64 MiB: metadata, recodings and batches are a few pages
+MOST_BYTES = 1 << 22  # 4 MiB: metadata, recodings and batches are a few pages
+MOST_LINES, MOST_CHARACTERS = 2_000_000, 32_000
+"""The original's records have so many characters."""
 _WORD = re.compile(r'"([^"]*)"|([^\s"]+)')
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -61,11 +63,17 @@ class Line:
         return int(text)
 
 
-def read_lines(path: Path, *, comments: Sequence[str] = ("//",)) -> list[Line]:
+def read_lines(path: Path, *, comments: Sequence[str] = ("//",), most_bytes: int = MOST_BYTES) -> list[Line]:
     """The lines that say something: not empty, and not beginning with one of the marks of a comment."""
-    text = decode_file(path, most_bytes=MOST_BYTES)
+    text = decode_file(path, most_bytes=most_bytes)
+    if text.count("\n") > MOST_LINES:
+        raise InputError(f"{path}: more than {MOST_LINES:,} lines; check that it is the right file, or split it")
     lines = []
     for number, raw in enumerate(text.split("\n"), start=1):
+        if len(raw) > MOST_CHARACTERS:
+            raise InputError(
+                f"{path} line {number}: has {len(raw):,} characters, more than {MOST_CHARACTERS:,}; check the line ends"
+            )
         if not raw.strip() or raw.lstrip().startswith(tuple(comments)):
             continue
         if control := _CONTROL.search(raw):

@@ -78,7 +78,7 @@ def business(written: Written, options: Options) -> str:
         for dim, code in zip(table.labels.dims, codes, strict=True):
             entries.append(quoted(code))
             if options.levels:
-                entries.append(str(written.levels.get(dim, {}).get(code, 0)))
+                entries.append(str(written.levels[dim].get(code, 1) if dim in written.levels else 0))
         state = written.states[cell]
         entries += [written.texts[cell], str(int(counts[cell])), sbs(state)]
         if state.state == UNSAFE:

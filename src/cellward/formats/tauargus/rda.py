@@ -20,8 +20,8 @@ from cellward.formats.tauargus.lines import Line, Word, read_lines
 
 KINDS = ("fixed", "free", "table")
 MOST_VARIABLES = 10_000
-MOST_WIDTH = 32_000
-"""The original reads records of so many characters."""
+MOST_WIDTH, MOST_CODE = 32_000, 100
+"""The original reads records of so many characters, and codes of so many."""
 
 ROLES = {
     "NUMERIC": "number",
@@ -189,6 +189,10 @@ class _Reader:
 
     def _described(self, v: Variable, line: Line, tag: str, given: list[str]) -> Variable:
         if tag in ("RECODEABLE", "RECODABLE"):
+            if v.width > MOST_CODE:
+                raise line.error(
+                    f"the codes of {brief(v.name)} are {v.width} wide; codes have at most {MOST_CODE} characters"
+                )
             return replace(v, recodable=True)
         if tag in ROLES:
             role = ROLES[tag]
