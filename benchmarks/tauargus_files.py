@@ -286,11 +286,7 @@ def outputs(report: Report) -> None:
     """The output types against what τ-ARGUS wrote of the same table."""
     figures = Figures(report, "outputs")
     made = pp(Dominance(2, 60), secondary=True)
-    levels = {
-        code: 0 if code == "Total" else 2 if code.strip().isdigit() and code != "99" else 1
-        for code in made.labels.codes[1]
-    }
-    written = Written(table=made, response="Var2", levels={"Region": levels})
+    written = Written(table=made, response="Var2")
     told = table_of(GENERATED / "out_type5_intermediate.tab")
     for name, view, output, options in (
         ("out_type1_csv.csv", written, 1, Options()),

@@ -518,3 +518,23 @@ def test_costs_weigh_the_rounding_and_bound_nothing(folder):
     done, table = run(folder, '"Kind""Place"|"V"||', "<SUPPRESS> RND(1,10,0,1,0,2,0)\n")
     (p,) = done.protections
     assert (p.instance.upper == table.upper).all()
+
+
+def test_several_files_of_cells_are_linked(cells):
+    (cells / "t.tab").write_text(TAB.replace("Total;All;21", "Total;All;22"))
+    (cells / "u.rda").write_text(TAB_RDA.replace("P\n", "Q\n", 1))
+    other = "Total;All;22;9;12;3;S\nTotal;a;12;4;8;2;S\nTotal;b;10;5;5;3;S\nX;All;10;4;8;2;S\nX;a;6;1;8;0;S\nX;b;4;3;1;1;S\n"
+    (cells / "u.tab").write_text(other + "Y;All;12;5;5;3;S\nY;a;6;3;2;2;S\nY;b;6;2;5;2;S\n")
+    second = '<OPENTABLEDATA> "u.tab"\n<OPENMETADATA> "u.rda"\n<SPECIFYTABLE> "Q""K"|"V"||\n'
+    steps = '<READTABLE> 0\n<SUPPRESS> RND(0,5)\n<WRITETABLE> (1,3,,"one.csv")\n<WRITETABLE> (2,3,,"two.csv")\n'
+    done = batch(cells, CELLS + second + steps.replace("RND(0,5)", "RND(0,10)")).run()
+    assert not done.infeasible, done.infeasible
+    one, two = (
+        dict(line.rsplit(",", 1) for line in (cells / name).read_text().split()) for name in ("one.csv", "two.csv")
+    )
+    for code in ("All", "a", "b"):
+        assert one[f'"Total","{code}"'] == two[f'"Total","{code}"']
+    with pytest.raises(InputError, match="no <SPECIFYTABLE> follows"):
+        batch(cells, CELLS + second.rsplit("<", 1)[0] + steps)
+    with pytest.raises(InputError, match="put <CLEAR>"):
+        batch(cells, CELLS + '<READTABLE> 0\n<OPENTABLEDATA> "u.tab"\n')

@@ -80,11 +80,10 @@ def test_empty_cells_have_a_place_or_not():
 
 
 def test_business_statistics(table):
-    lines = business(Written(table=table, levels={"place": {"Total": 0, "N": 1, "S": 1}}), Options(levels=True)).split(
-        "\n"
-    )
+    tree = cw.Hierarchy.from_dict({"Total": {"West": ["N", "S"], "East": ["E"]}})
+    lines = business(Written(table=table, trees={"place": tree}), Options(levels=True)).split("\n")
     assert lines[0] == '"Total",0,"Total",0,124,7,V'
-    assert lines[1] == '"Total",0,"N",1,105,3,B,85.7'
+    assert lines[1] == '"Total",0,"N",2,105,3,B,85.7'
     p = business(Written(table=table.find(cw.PPercent(10))), Options()).split("\n")
     assert '"a","N",100,2,F,90.0,10.0' in p
     with pytest.raises(InputError, match="no frequencies"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from cellward.batch.rules import Rules
 from cellward.errors import InputError
 from cellward.formats.tauargus.codes import missing_codes
 from cellward.formats.tauargus.rda import Variable
-from cellward.formats.tauargus.trees import hierarchies_of
 from cellward.hierarchy import Hierarchy
 from cellward.risk.attacker import Cell
 from cellward.risk.concentration import Concentration
@@ -26,24 +24,16 @@ from cellward.table.table import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A table with what else its outputs need: the rules, the variables and hierarchies of its dimensions, and the codes that have no cell."""
+    """A table with what else its outputs need: the rules, the hierarchies of its dimensions, and the codes that have no cell."""
 
     table: Table
     rules: Rules
     response: str
     counts: bool
-    variables: tuple[Variable, ...]
     trees: Mapping[str, Hierarchy]
     more_codes: Mapping[str, list[str]]
     scaled_levels: bool = False
     notes: tuple[str, ...] = ()
-
-    @cached_property
-    def levels(self) -> dict[str, dict[str, int]]:
-        """The level of each code in its hierarchy; codes of a flat dimension have none."""
-        deep = [v.name for v in self.variables if v.hierarchical]
-        trees = {**(hierarchies_of(self.table) if any(name not in self.trees for name in deep) else {}), **self.trees}
-        return {name: trees[name].levels for name in deep}
 
     def largest(self, *, holdings: bool) -> int | None:
         """How many of the largest contributions an intermediate table has: those that the rules look at, of records or of holdings; None: all."""

@@ -84,11 +84,11 @@ class Batch:
         """Every file that is read."""
         files = {self.path}
         for session in self.sessions:
-            files |= {session.source, session.metadata.path}
+            for one in session.opened:
+                files |= {one.source, one.metadata.path}
+                named = [v.hierarchy_file for v in one.metadata.variables if v.hierarchy_file is not None]
+                files |= {find_beside(name, one.metadata.path) or self.path for name in named}
             files |= {resolve(s.file, self.path, s.where) for s in session.steps if isinstance(s, Apriori)}
-            for v in session.metadata.variables:
-                if v.hierarchy_file is not None:
-                    files.add(find_beside(v.hierarchy_file, session.metadata.path) or self.path)
             recodings = [session.recoding(s) for s in session.steps if isinstance(s, Recode)]
             files |= {recoding.path for recoding in recodings if not isinstance(recoding, int)}
         return {file.resolve() for file in files}
@@ -221,7 +221,7 @@ class _Run:
             suffix=state.suffix,
             more_codes=made.more_codes,
             largest=made.largest(holdings=options.holdings),
-            levels=made.levels if options.levels else {},
+            trees=made.trees,
         )
         if options.audit and step.output == 5:
             if state.published is not None:

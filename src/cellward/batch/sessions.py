@@ -41,15 +41,11 @@ Step = Recode | Apriori | Suppress | WriteTable
 
 
 @dataclass(kw_only=True)
-class Session:
-    """One set of data with its tables, and what is done to them in order."""
+class Opened:
+    """A file of records or cells, and the metadata that belong to it."""
 
     data: Open
     metadata_file: Open | None = None
-    tables: list[SpecifyTable] = field(default_factory=list)
-    rules_given: dict[int, SafetyRule] = field(default_factory=dict)
-    read: ReadTable | None = None
-    steps: list[Step] = field(default_factory=list)
 
     @property
     def is_table(self) -> bool:
@@ -67,13 +63,30 @@ class Session:
         command = self.metadata_file
         if command is None:
             raise InputError(f"{self.data.where}: no <OPENMETADATA> follows; name the .rda file")
-        return read_rda(
-            resolve(command.file, command.line.path, command.where), "table" if self.is_table else "records"
-        )
+        kind = "table" if self.is_table else "records"
+        return read_rda(resolve(command.file, command.line.path, command.where), kind)
+
+
+@dataclass(kw_only=True)
+class Session:
+    """Records, or one file of cells or several, with their tables, and what is done to them in order."""
+
+    opened: list[Opened]
+    tables: list[SpecifyTable] = field(default_factory=list)
+    of: list[Opened] = field(default_factory=list)
+    """Where each table comes from."""
+    rules_given: dict[int, SafetyRule] = field(default_factory=dict)
+    read: ReadTable | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the data are cells and not records."""
+        return self.opened[0].is_table
 
     def rules(self, table: int) -> Rules:
         """The rules of a table (from 0)."""
-        return rules_of(self.rules_given.get(table), self.metadata)
+        return rules_of(self.rules_given.get(table), self.of[table].metadata)
 
     def recoding(self, command: Recode) -> Recoding | int:
         """The recoding that a command names: a file, or a level."""
@@ -99,8 +112,9 @@ class Session:
             except InputError as error:
                 found.append(str(error))
 
-        check(lambda: self.source)
-        check(lambda: self.metadata)
+        for one in self.opened:
+            check(lambda one=one: one.source)  # type: ignore[misc]
+            check(lambda one=one: one.metadata)  # type: ignore[misc]
         if found:
             return found
         for k, spec in enumerate(self.tables):
@@ -115,25 +129,26 @@ class Session:
         return found
 
     def _check_table(self, spec: SpecifyTable, k: int) -> None:
+        metadata = self.of[k].metadata
         for name in spec.dims:
-            if not self.metadata.variable(name, spec.where).recodable:
-                raise InputError(f"{spec.where}: {name} is not <RECODEABLE> in {self.metadata.path.name}; mark it so")
+            if not metadata.variable(name, spec.where).recodable:
+                raise InputError(f"{spec.where}: {name} is not <RECODEABLE> in {metadata.path.name}; mark it so")
         for name in (spec.response, spec.shadow):
             amounts = ("number", "shadow", "cost", "frequency")
-            if name and not is_count(name) and self.metadata.variable(name, spec.where).role not in amounts:
-                raise InputError(f"{spec.where}: {name} is not <NUMERIC> in {self.metadata.path.name}; name a number")
+            if name and not is_count(name) and metadata.variable(name, spec.where).role not in amounts:
+                raise InputError(f"{spec.where}: {name} is not <NUMERIC> in {metadata.path.name}; name a number")
         if spec.cost == "-3":
             raise InputError(
                 f"{spec.where}: costs by distance (-3) are not carried out; leave the cost out, or name a variable, -1 or -2"
             )
         if spec.cost and spec.cost not in ("-1", "-2"):
-            self.metadata.variable(spec.cost, spec.where)
+            metadata.variable(spec.cost, spec.where)
         if not re.fullmatch(r"1(\.0*)?", spec.exponent):
             raise InputError(
                 f"{spec.where}: the exponent {spec.exponent} of the costs is not carried out; leave it out"
             )
         rules = self.rules(k)
-        if self.is_table and rules.rules and not self.metadata.of_role("frequency"):
+        if self.is_table and rules.rules and not metadata.of_role("frequency"):
             raise InputError(
                 f"{spec.where}: rules need to know how many stand behind each cell; give a <FREQUENCY> column, or use the statuses of the file"
             )
@@ -149,7 +164,7 @@ class Session:
                 raise InputError(
                     f"{step.where}: recodings belong before a-priori files, <SUPPRESS> and <WRITETABLE>; move the line up"
                 )
-            variable = self.metadata.variable(step.variable, step.where)
+            variable = self.of[numbers[0]].metadata.variable(step.variable, step.where)
             recoding = self.recoding(step)
             tree = isinstance(recoding, int) or recoding.is_tree
             if tree and not variable.hierarchical:
@@ -202,30 +217,42 @@ def sessions_of(commands: Sequence[Command]) -> tuple[list[Session], list[str], 
         elif command.name == "CLEAR":
             session = None
         elif isinstance(command, Open) and command.name != "OPENMETADATA":
-            if session is not None:
-                raise InputError(
-                    f"{command.where}: the data {session.data.file} are open; put <CLEAR> before other data"
-                )
-            session = Session(data=command)
-            sessions.append(session)
+            session = _opened(session, command, sessions)
         elif session is None:
             raise InputError(f"{command.where}: no data are open; begin with <OPENMICRODATA> or <OPENTABLEDATA>")
         else:
             _add(session, command)
     for one in sessions:
-        if not one.tables or one.read is None:
-            lacking = "<SPECIFYTABLE>" if not one.tables else "<READTABLE>" if one.is_table else "<READMICRODATA>"
-            raise InputError(f"{one.data.where}: no {lacking} follows; nothing would be done with the data")
+        idle = [opened for opened in one.opened if opened not in one.of]
+        if idle or one.read is None:
+            lacking = "<SPECIFYTABLE>" if idle else "<READTABLE>" if one.is_table else "<READMICRODATA>"
+            where = (idle or one.opened)[0].data.where
+            raise InputError(f"{where}: no {lacking} follows; nothing would be done with the data")
     return sessions, notes, refused
+
+
+def _opened(session: Session | None, command: Open, sessions: list[Session]) -> Session:
+    """The session with these data: a new one, or the one with further cells, which may then be linked."""
+    one = Opened(data=command)
+    if session is None:
+        sessions.append(Session(opened=[one]))
+        return sessions[-1]
+    if not (session.is_table and one.is_table) or session.read is not None:
+        raise InputError(
+            f"{command.where}: the data {session.opened[0].data.file} are open; put <CLEAR> before other data"
+        )
+    session.opened.append(one)
+    return session
 
 
 def _add(session: Session, command: Command) -> None:
     """Put a command in its place, which must be the one τ-ARGUS has for it."""
-    early, ready = session.metadata_file is None, session.read is not None
+    last = session.opened[-1]
+    early, ready = last.metadata_file is None, session.read is not None
     if isinstance(command, Open):
         if not early:
             raise InputError(f"{command.where}: the metadata are named already; name them once")
-        session.metadata_file = command
+        last.metadata_file = command
     elif early:
         raise InputError(f"{command.where}: stands before <OPENMETADATA>; name the .rda file first")
     elif isinstance(command, SpecifyTable | SafetyRule | ReadTable):
@@ -235,6 +262,7 @@ def _add(session: Session, command: Command) -> None:
             )
         if isinstance(command, SpecifyTable):
             session.tables.append(command)
+            session.of.append(last)
         elif not session.tables:
             raise InputError(f"{command.where}: no table is specified; put <SPECIFYTABLE> before it")
         elif isinstance(command, SafetyRule):
@@ -245,7 +273,7 @@ def _add(session: Session, command: Command) -> None:
             session.rules_given[len(session.tables) - 1] = command
         elif (command.name == "READTABLE") != session.is_table:
             raise InputError(
-                f"{command.where}: does not go with <{session.data.name}>; use {'<READTABLE>' if session.is_table else '<READMICRODATA>'}"
+                f"{command.where}: does not go with <{last.data.name}>; use {'<READTABLE>' if session.is_table else '<READMICRODATA>'}"
             )
         else:
             session.read = command

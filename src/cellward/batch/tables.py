@@ -16,7 +16,7 @@ from cellward.formats.tauargus.asc import Columns, numbers_of, read_asc
 from cellward.formats.tauargus.codes import Codes, hierarchy_of, missing_codes
 from cellward.formats.tauargus.grc import Recoding, closed, cut
 from cellward.formats.tauargus.rda import Variable
-from cellward.formats.tauargus.tab import TabSpec, read_tab
+from cellward.formats.tauargus.tab import TabSpec, read_tab_and_trees
 from cellward.formats.text import naming
 from cellward.hierarchy import Hierarchy
 from cellward.risk.concentration import Concentration
@@ -35,7 +35,7 @@ class _Dimension:
 def tables_of(session: Session, threads: int | None = None) -> list[Made]:
     """All tables of a session."""
     if session.is_table:
-        return [_from_cells(session, spec, session.rules(k)) for k, spec in enumerate(session.tables)]
+        return [_from_cells(session, k, session.rules(k)) for k in range(len(session.tables))]
     made = _FromRecords(session, threads)
     return [made.table(spec, session.rules(k)) for k, spec in enumerate(session.tables)]
 
@@ -43,22 +43,21 @@ def tables_of(session: Session, threads: int | None = None) -> list[Made]:
 # ---- cells -------------------------------------------------------------------------------------------------------------------------------
 
 
-def _from_cells(session: Session, spec: SpecifyTable, rules: Rules) -> Made:
+def _from_cells(session: Session, k: int, rules: Rules) -> Made:
     """A table of a .tab file; with rules, the statuses of the file do not count (P excepted), as in τ-ARGUS."""
     assert session.read is not None
-    variables = [session.metadata.variable(name, spec.where) for name in spec.dims]
-    shut = _closed_codes(session, variables)
+    spec, metadata = session.tables[k], session.of[k].metadata
+    variables = [metadata.variable(name, spec.where) for name in spec.dims]
+    shut = _closed_codes(session, k, variables)
     response = None if is_count(spec.response) else spec.response
     if response is None:
-        counts = session.metadata.of_role("frequency")
+        counts = metadata.of_role("frequency")
         if not counts:
-            raise InputError(
-                f"{spec.where}: no variable in {session.metadata.path.name} is a <FREQUENCY>; name the response"
-            )
+            raise InputError(f"{spec.where}: no variable in {metadata.path.name} is a <FREQUENCY>; name the response")
         response = counts[0].name
-    table = read_tab(
-        session.source,
-        session.metadata,
+    table, trees = read_tab_and_trees(
+        session.of[k].source,
+        metadata,
         TabSpec(
             dims=spec.dims,
             response=response,
@@ -77,9 +76,8 @@ def _from_cells(session: Session, spec: SpecifyTable, rules: Rules) -> Made:
         table=table,
         rules=rules,
         response=response,
-        counts=session.metadata.variable(response, spec.where).role == "frequency",
-        variables=tuple(variables),
-        trees={},
+        counts=metadata.variable(response, spec.where).role == "frequency",
+        trees=trees,
         more_codes={},
         scaled_levels=c is not None and bool((c.size != np.abs(table.scaled)).any()),
     )
@@ -98,17 +96,18 @@ def _cost_of_cells(spec: SpecifyTable, response: str) -> str | None:
     return spec.cost or None
 
 
-def _closed_codes(session: Session, variables: list[Variable]) -> dict[str, list[str]]:
+def _closed_codes(session: Session, k: int, variables: list[Variable]) -> dict[str, list[str]]:
     """The codes that tree recodes and levels close, by variable of a table of cells."""
     shut: dict[str, list[str]] = {}
+    metadata = session.of[k].metadata
     for step in session.steps:
-        if isinstance(step, Recode):
-            variable = session.metadata.variable(step.variable, step.where)
+        if isinstance(step, Recode) and k in session.numbers(step):
+            variable = metadata.variable(step.variable, step.where)
             if variable not in variables:
                 continue
             recoding = session.recoding(step)
             if isinstance(recoding, int):
-                tree = hierarchy_of(variable, session.metadata, ())
+                tree = hierarchy_of(variable, metadata, ())
                 if tree is None:
                     raise InputError(
                         f"{step.where}: levels of digits cannot be cut in a table; name the codes to close with <TREERECODE>"
@@ -126,21 +125,22 @@ class _FromRecords:
     """The records of a session, read once, and the tables made of them."""
 
     def __init__(self, session: Session, threads: int | None) -> None:
-        self.session, self.threads, metadata = session, threads, session.metadata
+        self.session, self.threads = session, threads
+        self.source, self.metadata = session.opened[0].source, session.opened[0].metadata
         wanted: dict[str, None] = {}
         for k, spec in enumerate(session.tables):
             rules = session.rules(k)
             names = [*spec.dims, *(name for name in (spec.response, spec.shadow, spec.cost) if name)]
-            found = [metadata.find(name) for name in names if not is_count(name) and name not in ("-1", "-2")]
+            found = [self.metadata.find(name) for name in names if not is_count(name) and name not in ("-1", "-2")]
             used = {"weight": rules.weighted, "holding": rules.holdings, "request": rules.requested}
-            found += [v for v in metadata.variables if used.get(v.role, False)]
+            found += [v for v in self.metadata.variables if used.get(v.role, False)]
             wanted.update((v.name, None) for v in found if v is not None)
-        self.columns: Columns = read_asc(session.source, metadata, list(wanted))
+        self.columns: Columns = read_asc(self.source, self.metadata, list(wanted))
         self.dimensions: dict[str, _Dimension] = {}
 
     def table(self, spec: SpecifyTable, rules: Rules) -> Made:
         """One table: values of the response, contributions of the shadow variable, weights by the cost."""
-        metadata = self.session.metadata
+        metadata = self.metadata
         variables = [metadata.variable(name, spec.where) for name in spec.dims]
         counts = is_count(spec.response)
         response = None if counts else metadata.variable(spec.response, spec.where)
@@ -161,7 +161,6 @@ class _FromRecords:
             rules=rules,
             response="Freq" if response is None else response.name,
             counts=counts,
-            variables=tuple(variables),
             trees={name: one.tree for name, one in own.items() if one.tree is not None},
             more_codes={v.name: [code.rjust(v.width) for code in v.missing] for v in variables},
             scaled_levels=other,
@@ -173,7 +172,7 @@ class _FromRecords:
     def _added_up(
         self, variables: list[Variable], measure: Variable | None, rules: Rules, decimals: int | None
     ) -> Table:
-        metadata = self.session.metadata
+        metadata = self.metadata
         dims = {v.name: self._dimension(v) for v in variables}
         rows: dict[str, Any] = {name: own.codes for name, own in dims.items()}
         extra: dict[str, Any] = {}
@@ -188,7 +187,7 @@ class _FromRecords:
             extra["request_codes"] = list(v.request_codes) or ["1"]
         if measure is not None:
             rows[measure.name] = self._complete(measure)
-        with naming(self.session.source):
+        with naming(self.source):
             return Table.from_microdata(
                 rows,
                 dims=list(dims),
@@ -211,7 +210,7 @@ class _FromRecords:
             others = column.count(None) - 1
             more = f" (and in {others} more)" if others else ""
             raise InputError(
-                f"{self.session.source} record {column.index(None) + 1}: {measure.name} is missing{more}; fill it in, write 0 where nothing is "
+                f"{self.source} record {column.index(None) + 1}: {measure.name} is missing{more}; fill it in, write 0 where nothing is "
                 "contributed, or take the record out"
             )
         return column
@@ -230,7 +229,7 @@ class _FromRecords:
     def _with_cost(self, table: Table, spec: SpecifyTable, variables: list[Variable], rules: Rules) -> Table:
         if not spec.cost or spec.cost in ("-1", "-2"):
             return with_cost(table, spec.cost)
-        measure = self.session.metadata.variable(spec.cost, spec.where)
+        measure = self.metadata.variable(spec.cost, spec.where)
         if measure.name.casefold() == spec.response.casefold():
             return table
         other = self._added_up(variables, measure, rules, None)
@@ -241,14 +240,14 @@ class _FromRecords:
         if v.name in self.dimensions:
             return self.dimensions[v.name]
         texts = [text or "" for text in self.columns[v.name]]
-        tree = hierarchy_of(v, self.session.metadata, dict.fromkeys(texts))
+        tree = hierarchy_of(v, self.metadata, dict.fromkeys(texts))
         if tree is not None:
             known = Codes(tree.codes, v.total)
             own = {text: (known.find(text) if text.strip() else None) or text for text in dict.fromkeys(texts)}
             texts = [own[text] for text in texts]
         missing = missing_codes(v, texts)
         for step in self.session.steps:
-            if isinstance(step, Recode) and self.session.metadata.variable(step.variable, step.where) == v:
+            if isinstance(step, Recode) and self.metadata.variable(step.variable, step.where) == v:
                 texts, tree, missing = self._recoded(v, step, texts, tree, missing)
         self.dimensions[v.name] = _Dimension(texts, tree, missing)
         return self.dimensions[v.name]

@@ -59,7 +59,8 @@ def hierarchy_of(variable: Variable, metadata: Metadata, codes: Iterable[str]) -
         for own in variable.levels:
             digits += own
             lengths.append(digits)
-        ours = sorted({code for code in codes if code not in missing_codes(variable, codes) and code != variable.total})
+        distinct = dict.fromkeys(codes)
+        ours = sorted(distinct.keys() - {*missing_codes(variable, distinct), variable.total})
         return Hierarchy.from_prefixes(ours, lengths=lengths, total=variable.total) if ours else None
     return None
 

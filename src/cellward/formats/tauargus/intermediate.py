@@ -17,7 +17,6 @@ from cellward.files import check_folder, write_whole
 from cellward.formats.hrc import write_hrc
 from cellward.formats.tauargus.rda import Metadata, Variable, read_rda, write_rda
 from cellward.formats.tauargus.statuses import UNSAFE, letter
-from cellward.formats.tauargus.trees import hierarchies_of
 from cellward.formats.tauargus.written import Options, Written
 from cellward.hierarchy import Hierarchy
 from cellward.table.table import Table
@@ -146,8 +145,9 @@ def _describes_records(path: Path) -> bool:
         return False
 
 
-def write_metadata(written: Written, options: Options, path: Path, trees: Mapping[str, Hierarchy]) -> list[Path]:
+def write_metadata(written: Written, options: Options, path: Path) -> list[Path]:
     """Write the ``.rda`` and the ``.hrc`` files of a table, so that a τ-ARGUS user can open it."""
+    trees = written.hierarchies
     files = check_metadata(path, trees)
     dims = [
         Variable(name=dim, recodable=True, total=tree.total, hierarchy_file=files[dim].name if dim in files else None)
@@ -182,7 +182,6 @@ def write_tab(table: Table, path: str | os.PathLike[str]) -> Path:
             f"{path}: the table has bounds of its own, which a .tab file has no columns for; write it as .jj or .csv"
         )
     written, options = Written(table=table, cost=False), Options(skip_empty=True)
-    trees = hierarchies_of(table)
     text = intermediate(written, options)
-    write_metadata(written, options, path, trees)
+    write_metadata(written, options, path)
     return write_whole(path, text.encode(), confidential=True)

@@ -12,7 +12,6 @@ from cellward.formats.jj import write_jj
 from cellward.formats.tauargus.intermediate import intermediate, write_metadata
 from cellward.formats.tauargus.jj_output import for_solvers
 from cellward.formats.tauargus.outputs import business, code_value, grid
-from cellward.formats.tauargus.trees import hierarchies_of
 from cellward.formats.tauargus.written import Options, Written
 from cellward.table.table import Table
 
@@ -35,7 +34,7 @@ def output_files(
             write_jj(for_solvers(written.table), made)
         else:
             if made.suffix.lower() != ".rda":
-                write_metadata(written, options, made, hierarchies_of(written.table))
+                write_metadata(written, options, made)
             write_whole(made, intermediate(written, options).encode(), confidential=True)
         return {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
 
@@ -54,9 +53,7 @@ def write_output(
     ``statuses``: ``tauargus``, ``sdmx`` (CONF_STATUS and OBS_STATUS) or ``rtauargus``.
     """
     path = Path(path)
-    trees = hierarchies_of(table) if options.upper().replace(" ", "").find("HL+") >= 0 else {}
-    levels = {dim: tree.levels for dim, tree in trees.items() if tree.depth > 1}
-    written = Written(table=table, response=response, levels=levels)
+    written = Written(table=table, response=response)
     files = output_files(written, output, Options.read(options, output, str(path)), path.name, statuses)
     for name in files:
         check_folder(path.with_name(name))

@@ -70,6 +70,7 @@ def business(written: Written, options: Options) -> str:
             "the table holds no frequencies, which the SBS form has for every cell; read them with the table"
         )
     counts = c.units if options.holdings else c.rows
+    deep = {dim: tree.levels for dim, tree in written.hierarchies.items() if tree.depth > 1} if options.levels else {}
     lines = []
     for codes, cell in written.rows(cells_only=True):
         if written.is_empty(cell):
@@ -78,7 +79,7 @@ def business(written: Written, options: Options) -> str:
         for dim, code in zip(table.labels.dims, codes, strict=True):
             entries.append(quoted(code))
             if options.levels:
-                entries.append(str(written.levels[dim].get(code, 1) if dim in written.levels else 0))
+                entries.append(str(deep[dim][code] if dim in deep else 0))
         state = written.states[cell]
         entries += [written.texts[cell], str(int(counts[cell])), sbs(state)]
         if state.state == UNSAFE:

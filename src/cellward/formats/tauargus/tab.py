@@ -68,7 +68,12 @@ def read_tab(path: str | os.PathLike[str], metadata: Metadata | None = None, spe
     metadata = metadata_beside(path, "table") if metadata is None else metadata
     if metadata.kind != "table":
         raise InputError(f"{metadata.path}: describes records, not a table; give the .rda of {path.name}")
-    return _Reading(path, metadata, spec or TabSpec()).table()
+    return _Reading(path, metadata, spec or TabSpec()).table()[0]
+
+
+def read_tab_and_trees(path: Path, metadata: Metadata, spec: TabSpec) -> tuple[Table, dict[str, Hierarchy]]:
+    """Read a table, and the hierarchies that its metadata give its dimensions, codes without a row included."""
+    return _Reading(path, metadata, spec).table()
 
 
 class _Reading:
@@ -113,8 +118,8 @@ class _Reading:
 
     # ---- rows ------------------------------------------------------------------------------------------------------------------------------
 
-    def table(self) -> Table:
-        """The table of the rows."""
+    def table(self) -> tuple[Table, dict[str, Hierarchy]]:
+        """The table of the rows, and its hierarchies."""
         text = read_text(self.path)
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
         rows = separated(self.path, self.metadata.separator, lines, len(self.metadata.variables))
@@ -128,7 +133,7 @@ class _Reading:
                 f"{self.path}: no row is left of which a table could be made; check the codes of the total in the .rda"
             )
         trees = self._codes()
-        return self._built(trees)
+        return self._built(trees), trees
 
     def _kept(self, column: dict[str, list[str]], many: int) -> list[int]:
         """The rows of this table: dimensions that it lacks stand at their total."""

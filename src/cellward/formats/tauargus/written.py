@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from cellward import exact
 from cellward.errors import InputError, brief
 from cellward.formats.tauargus.statuses import EMPTY, CellState, states_of
+from cellward.formats.tauargus.trees import hierarchies_of
+from cellward.hierarchy import Hierarchy
 from cellward.table.lattice import MOST_CELLS
 from cellward.table.table import Table
 
@@ -70,7 +72,7 @@ class Written:
     ``published`` are the values that a method made of the true ones (None: they are shown as they are, and withheld cells by a mark), ``suffix``
     what the response is then called. ``more_codes`` are codes that have no cell and still a place. ``largest``: so many of the largest
     contributions are written. ``cost``: whether a table without costs gets its values as such. ``intervals``: what an attacker can
-    narrow withheld cells down to.
+    narrow withheld cells down to. ``trees``: hierarchies of dimensions, where they are known better than the cells tell them.
     """
 
     table: Table
@@ -82,7 +84,7 @@ class Written:
     largest: int | None = None
     cost: bool = True
     intervals: Mapping[int, tuple[Fraction, Fraction]] | None = None
-    levels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    trees: Mapping[str, Hierarchy] = field(default_factory=dict)
 
     @cached_property
     def codes(self) -> list[list[str]]:
@@ -121,6 +123,12 @@ class Written:
             place = {code: k for k, code in enumerate(codes)}
             out.append(np.array([place.get(code, 0) for code in own], np.int64)[index])
         return out
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchy of every dimension; codes that have a place and are in none hang below the total."""
+        found = hierarchies_of(self.table) | dict(self.trees)
+        return {dim: found[dim].adding(*codes) for dim, codes in zip(self.table.labels.dims, self.codes, strict=True)}
 
     @cached_property
     def states(self) -> list[CellState]:
