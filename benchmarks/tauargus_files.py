@@ -464,6 +464,7 @@ def peer(report: Report, *, quick: bool = False) -> None:
         same, many = _both(folder, 20, text)
         figures.line("`apriori_example.hst`: cells with equal numbers and status", many, same)
         _enterprises(figures, folder)
+        _peer_outputs(figures, folder)
         _peer_tables(figures, folder)
     figures.add(
         "`pytauargus` reads our `.asc`, `.rda`, `.hrc`, `.tab` and JJ: codes, values, frequencies, shadow, cost, largest contributions and "
@@ -498,6 +499,26 @@ def _enterprises(figures: Figures, folder: Path) -> None:
     figures.line(
         "enterprises by `NUTS.hrc`: cells with equal numbers and status, but for the second branch 11", many - 1, same
     )
+
+
+def _peer_outputs(figures: Figures, folder: Path) -> None:
+    """Output types 1 to 4 of a table in three dimensions, line by line."""
+    head = '<OPENMICRODATA> "e.asc"\n<OPENMETADATA> "e.rda"\n<SPECIFYTABLE> "act""region""product"|"turnover"||\n'
+    head += "<SAFETYRULE> NK(2,80)|FREQ(3,10)\n<READMICRODATA>\n"
+    kinds = ((1, ""), (2, "AS+"), (3, "QU-"), (4, "HL+"))
+    for who in ("ours", "theirs"):
+        writes = "".join(f'<WRITETABLE> (1,{output},{options},"{who}_type{output}.txt")\n' for output, options in kinds)
+        (folder / f"{who}_types.arb").write_text(head + writes)
+    Batch(folder / "ours_types.arb").run()
+    failed = peer_tauargus_files.run_batch(folder / "theirs_types.arb")
+    for output, options in kinds:
+        ours = (folder / f"ours_type{output}.txt").read_bytes()
+        theirs = b"" if failed else (folder / f"theirs_type{output}.txt").read_bytes()
+        figures.line(
+            f"enterprises, output type {f'{output} {options}'.strip()}: lines byte for byte",
+            ours.count(b"\n") + 1,
+            _equal(ours, theirs),
+        )
 
 
 def _both(folder: Path, k: int, text: str, number: int = 1) -> tuple[int, int]:

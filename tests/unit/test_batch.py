@@ -164,6 +164,15 @@ def test_recodings(folder):
     assert values(table)["7", "S", "12"] == Fraction(27, 2)
 
 
+def test_a_recoding_says_what_is_missing_afterwards(folder):
+    (folder / "k.grc").write_text("7:1-3\n8:9\n<MISSING> 8\n")
+    steps = '<RECODE> 1, Kind, "k.grc"\n<WRITETABLE> (1,3,,"out.txt")\n'
+    _, table = run(folder, '"Kind"|"V"||', steps, "FREQ(2,10)|MIS(1)")
+    assert table.labels.codes[0] == ("Total", "4", "7", "8")
+    assert unsafe(table) == {("4",)}
+    assert (folder / "out.txt").read_text().split()[-1] == '"8",12.0'
+
+
 def test_a_priori_with_rules(folder):
     (folder / "a.hst").write_text("2;;U\n1;;S\n3;;P\n4;;M\n9;;C;7\n4;1;U\nx;;U\n")
     done, table = run(folder, '"Kind""Place"|"V"||', '<APRIORI> "a.hst",1,";",1,0\n', "NK(1,80)|FREQ(2,50)|MAN(30)")

@@ -29,7 +29,13 @@ class _Dimension:
 
     codes: list[str]
     tree: Hierarchy | None
-    missing: list[str]
+    variable: Variable
+    """With the codes for missing that hold after the recodings."""
+
+    @property
+    def missing(self) -> list[str]:
+        """The codes for missing that occur."""
+        return missing_codes(self.variable, self.codes)
 
 
 def tables_of(session: Session, threads: int | None = None) -> list[Made]:
@@ -162,11 +168,13 @@ class _FromRecords:
             response="Freq" if response is None else response.name,
             counts=counts,
             trees={name: one.tree for name, one in own.items() if one.tree is not None},
-            more_codes={v.name: [code.rjust(v.width) for code in v.missing] for v in variables},
+            more_codes={
+                name: [code.rjust(one.variable.width) for code in one.variable.missing] for name, one in own.items()
+            },
             scaled_levels=other,
             notes=tuple(note for v in variables if (note := branches_note(v, own[v.name].tree))),
         )
-        safe = missing_cells(table, variables) if rules.missing_safe else ()
+        safe = missing_cells(table, [one.variable for one in own.values()]) if rules.missing_safe else ()
         return replace(made, table=made.find(table, *safe)) if rules.rules else made
 
     def _added_up(
@@ -245,17 +253,17 @@ class _FromRecords:
             known = Codes(tree.codes, v.total)
             own = {text: (known.find(text) if text.strip() else None) or text for text in dict.fromkeys(texts)}
             texts = [own[text] for text in texts]
-        missing = missing_codes(v, texts)
+        made = _Dimension(texts, tree, v)
         for step in self.session.steps:
             if isinstance(step, Recode) and self.metadata.variable(step.variable, step.where) == v:
-                texts, tree, missing = self._recoded(v, step, texts, tree, missing)
-        self.dimensions[v.name] = _Dimension(texts, tree, missing)
-        return self.dimensions[v.name]
+                made = self._recoded(made, step)
+        self.dimensions[v.name] = made
+        return made
 
-    def _recoded(
-        self, v: Variable, step: Recode, texts: list[str], tree: Hierarchy | None, missing: list[str]
-    ) -> tuple[list[str], Hierarchy | None, list[str]]:
+    def _recoded(self, made: _Dimension, step: Recode) -> _Dimension:
+        """The dimension after one recoding."""
         recoding: Recoding | int = self.session.recoding(step)
+        v, tree = made.variable, made.tree
         if isinstance(recoding, int) or recoding.is_tree:
             if tree is None:
                 raise InputError(
@@ -263,10 +271,9 @@ class _FromRecords:
                 )
             shut = cut(tree, recoding) if isinstance(recoding, int) else list(recoding.close)
             if not shut:
-                return texts, tree, missing
+                return made
             tree, above = closed(tree, shut, step.where)
-            return [above.get(text, text) for text in texts], tree, missing
-        own = recoding.new_codes(dict.fromkeys(texts), v.width)
-        texts = [own[text] for text in texts]
+            return _Dimension([above.get(text, text) for text in made.codes], tree, v)
+        own = recoding.new_codes(dict.fromkeys(made.codes), v.width)
         named = replace(v, missing=recoding.missing or v.missing)
-        return texts, None, missing_codes(named, texts)
+        return _Dimension([own[text] for text in made.codes], None, named)
