@@ -464,7 +464,8 @@ def peer(report: Report, *, quick: bool = False) -> None:
         same, many = _both(folder, 20, text)
         figures.line("`apriori_example.hst`: cells with equal numbers and status", many, same)
         _enterprises(figures, folder)
-        _peer_outputs(figures, folder)
+        if not quick:
+            _peer_outputs(figures, folder)
         _peer_tables(figures, folder)
     figures.add(
         "`pytauargus` reads our `.asc`, `.rda`, `.hrc`, `.tab` and JJ: codes, values, frequencies, shadow, cost, largest contributions and "
