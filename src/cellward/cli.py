@@ -175,6 +175,10 @@ def _read(path: Path, reading: dict[str, Any]) -> "Table":
         ]:
             raise InputError(f"{path}: a JJ file says itself how it is to be read; leave out {', '.join(given)}")
         return read(path, decimals=reading["decimals"])
+    if path.suffix.lower() == ".tab" and not reading["dims"]:
+        taken = ("decimals", "totals", "value")
+        told = {n: reading[n] for n, (_, option) in READING.items() if reading[n] != option.default or n in taken}
+        return read(path, **{name: entry for name, entry in told.items() if entry is not None})
     trees = _trees(reading["hierarchy"], reading["total"])
     options = {name: entry for name, entry in reading.items() if name != "hierarchy" and entry is not None}
     if reading["names"] is not None:
@@ -446,16 +450,29 @@ def _found(table: "Table") -> list[str]:
 @app.command()
 def run(
     source: Annotated[
-        Path, typer.Argument(metavar="JOB.toml", help="A job file: input, roles, rules, method, output.")
+        Path,
+        typer.Argument(
+            metavar="JOB", help="A job file .toml (input, roles, rules, method, output), or a τ-ARGUS batch .arb."
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     show: Annotated[
         bool, typer.Option("--show", help="Also print original and protected values (confidential).")
     ] = False,
+    statuses: Annotated[
+        str, typer.Option(help="Statuses in a batch's outputs: tauargus, sdmx (CONF_STATUS, OBS_STATUS) or rtauargus.")
+    ] = "tauargus",
 ) -> None:
     """Do everything from the records to the release as a job file says; the same job makes the same release."""
     from cellward.job import Job
 
+    if source.suffix.lower() == ".arb":
+        if show:
+            raise InputError("--show: a batch shows what it writes; leave it out")
+        _run_batch(source, statuses, as_json=as_json)
+        return
+    if statuses != "tauargus":
+        raise InputError("--statuses: it is for the outputs of τ-ARGUS batches, and a job has none; leave it out")
     job = Job.read(source)
     with _progress(f"reading {job.source.name}"):
         table = job.table()
@@ -476,6 +493,32 @@ def run(
         typer.echo(
             "note: the job names no key, so one was drawn (see protection.json); name it to make the same bytes again"
         )
+
+
+def _run_batch(source: Path, statuses: str, *, as_json: bool) -> None:
+    """Carry out a τ-ARGUS batch, or say of each command why not."""
+    from cellward.batch import Batch
+
+    batch = Batch(source)
+    if batch.refusals:
+        for sentence in batch.refusals:
+            typer.echo(f"cellward: {' '.join(sentence.split())}", err=True)
+        raise typer.Exit(BAD_INPUT)
+    with _progress(f"running {source.name}"), _ending_on_interrupt():
+        done = batch.run(statuses=statuses)
+    if as_json:
+        tables = [{"cells": table.cells, "sensitive": len(table.sensitive)} for table in done.tables]
+        results = [{"status": p.status, "objective": p.objective, "protected": p.protected} for p in done.protections]
+        files = [{"file": str(path), "public": public} for path, public in done.files]
+        typer.echo(json.dumps({"tables": tables, "protections": results, "files": files}))
+    else:
+        for line in done.lines:
+            typer.echo(line)
+        for path, public in done.files:
+            typer.echo(f"  {path}  ({'public' if public else 'confidential'})")
+    if done.infeasible:
+        typer.echo(f"cellward: {' '.join(done.infeasible.split())}; nothing was written", err=True)
+        raise typer.Exit(FAILED if done.protections[-1].limit_reached else INFEASIBLE)
 
 
 @app.command()
@@ -502,24 +545,35 @@ def policy(
 @reads_a_table
 def convert(
     source: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="A .jj file, or a long table in .csv, .tsv or .parquet.")
+        Path,
+        typer.Argument(
+            metavar="INPUT",
+            help="A table (.jj, .tab with .rda, .csv, .tsv, .parquet), records (.asc with .rda), .hrc or .cdl.",
+        ),
     ],
     target: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="A .jj, .csv or .parquet file (confidential, like the input).")
+        Path,
+        typer.Argument(
+            metavar="OUTPUT", help="A file of the same kind in another format (confidential, like the input)."
+        ),
     ],
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Convert a table between file formats."""
+    """Convert a table, records, a hierarchy or a code list between file formats."""
+    from cellward.formats.convert import convert_other
     from cellward.formats.registry import write
 
     if target.exists() and source.exists() and target.samefile(source):
         raise InputError(f"{target}: is the input itself; give the output another name")
+    if (said := convert_other(source, target)) is not None:
+        typer.echo(said)
+        return
     with _progress(f"converting {source.name}"):
         table = _read(source, reading)
         write(table, target)
     typer.echo(f"{target}: {table.cells:,} cells, {table.relations.equations:,} equations")
-    if target.suffix.lower() != ".jj" and not table.labels.dims:
+    if target.suffix.lower() not in (".jj", ".tab") and not table.labels.dims:
         typer.echo(
             f"{target} holds the cells only: a long table has no place for bare equations, keep {source}.", err=True
         )

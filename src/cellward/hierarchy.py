@@ -140,11 +140,20 @@ class Hierarchy:
         >>> Hierarchy.from_dict({"Total": {"A": ["1", "2"], "B": {}}}).depth
         2
         """
+        return max(self.levels.values())
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """How many sums each code is below its root, on the longest way.
+
+        >>> Hierarchy.from_dict({"Total": {"A": ["1", "2"], "B": {}}}).levels
+        {'Total': 0, 'A': 1, '1': 2, '2': 2, 'B': 1}
+        """
         level = dict.fromkeys(self.codes, 0)
         for code in self.codes:  # parents come first, so a code's own level is final when its children are lowered
             for child in self._below.get(code, ()):
                 level[child] = max(level[child], level[code] + 1)
-        return max(level.values())
+        return level
 
     @cached_property
     def _below(self) -> dict[str, tuple[str, ...]]:

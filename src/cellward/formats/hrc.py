@@ -8,6 +8,10 @@
 Line ends may be LF, CR LF, CR CR LF (τ-ARGUS' own examples have it) or CR; a byte order mark and empty lines are
 passed over. Blanks at the end of a line are padding and dropped. Blanks before a code belong to it, as they do in the
 fixed-width data beside it: ``@ 1`` is the code `` 1``. The text is UTF-8, or Latin-1 when it is not valid UTF-8.
+
+A code on two lines is refused, unless ``repeated="by line"`` is asked for. τ-ARGUS knows a code by its line: two branches of one name
+stay two, and a record finds its branch by its bottom code. So they are read here: the second is called by its line, ``11 (line 204)``.
+Bottom codes that repeat are refused always: τ-ARGUS would put every record under the first, and leave the second empty.
 """
 
 from __future__ import annotations
@@ -27,8 +31,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # all but the tab; line ends
 _PADDING = " \t"
 
 
-def read_hrc(path: str | os.PathLike[str], *, lead: str = "@", total: str = "Total") -> Hierarchy:
-    r"""Read an ``.hrc`` file; ``total`` names the code above its outermost codes.
+def read_hrc(
+    path: str | os.PathLike[str], *, lead: str = "@", total: str = "Total", repeated: str = "refuse"
+) -> Hierarchy:
+    r"""Read an ``.hrc`` file; ``total`` names the code above its outermost codes, ``repeated`` (``"refuse"``, ``"by line"``) says what becomes of
+    two branches of one name.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -39,10 +46,18 @@ def read_hrc(path: str | os.PathLike[str], *, lead: str = "@", total: str = "Tot
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of an .hrc file is given as {type(path).__name__}: give text or a Path")
-    return parse_hrc(decode_file(path, most_bytes=_MAX_BYTES).split("\n"), lead=lead, total=total, name=str(path))
+    lines = decode_file(path, most_bytes=_MAX_BYTES).split("\n")
+    return parse_hrc(lines, lead=lead, total=total, name=str(path), repeated=repeated)
 
 
-def parse_hrc(lines: Iterable[str], *, lead: str = "@", total: str = "Total", name: str = "the hierarchy") -> Hierarchy:
+def parse_hrc(
+    lines: Iterable[str],
+    *,
+    lead: str = "@",
+    total: str = "Total",
+    name: str = "the hierarchy",
+    repeated: str = "refuse",
+) -> Hierarchy:
     """The hierarchy that the lines of an ``.hrc`` file describe; ``name`` is what errors call them.
 
     >>> parse_hrc(["North", "-N1", "--N11", "South"], lead="-").codes
@@ -51,10 +66,15 @@ def parse_hrc(lines: Iterable[str], *, lead: str = "@", total: str = "Total", na
     Traceback (most recent call last):
       ...
     cellward.errors.InputError: the hierarchy, line 3: 'North' is on line 1 already; rename one or delete it
+    >>> parse_hrc(["A", "@x", "@@1", "B", "@x", "@@2"], repeated="by line").leaves
+    ('1', '2')
     """
     _check_names(lead, total)
+    if repeated not in ("refuse", "by line"):
+        raise InputError(f"repeated={repeated!r}: give 'refuse' or 'by line'")
     children: dict[str, list[str]] = {}
     line_of: dict[str, int] = {}
+    again: dict[str, str] = {}  # branches called by their line → the name they share with an earlier one
     branch = [total]  # the codes from the total down to the last line
     for number, raw in enumerate(lines, start=1):
         where = f"{name}, line {number}"
@@ -73,8 +93,11 @@ def parse_hrc(lines: Iterable[str], *, lead: str = "@", total: str = "Total", na
             raise InputError(f"{where}: only lead strings {lead!r} and no code; add the code or delete the line")
         if code == total:
             raise InputError(f"{where}: {_shown(code)} is the total's name; delete the line or rename the total")
+        if code in line_of and repeated == "by line":
+            again[by_line(code, number)] = code
+            code = by_line(code, number)
         if code in line_of:
-            raise InputError(f"{where}: {_shown(code)} is on line {line_of[code]} already; rename one or delete it")
+            raise _twice(name, code, number, line_of[code])
         if depth >= len(branch):
             above = f"the line above has {len(branch) - 2}" if line_of else "no line is above it"
             raise InputError(
@@ -87,7 +110,19 @@ def parse_hrc(lines: Iterable[str], *, lead: str = "@", total: str = "Total", na
         branch.append(code)
     if not line_of:
         raise InputError(f"{name}: no codes in it; write one a line, with {lead!r} in front for each level")
+    for second, first in again.items():
+        if second not in children or first not in children:
+            raise _twice(name, first, line_of[second], line_of[first])
     return Hierarchy(tuple((parent, tuple(codes)) for parent, codes in children.items()))
+
+
+def by_line(code: str, number: int) -> str:
+    """What the second branch of a name is called."""
+    return f"{code} (line {number})"
+
+
+def _twice(name: str, code: str, number: int, first: int) -> InputError:
+    return InputError(f"{name}, line {number}: {_shown(code)} is on line {first} already; rename one or delete it")
 
 
 def write_hrc(hierarchy: Hierarchy, path: str | os.PathLike[str], *, lead: str = "@") -> None:

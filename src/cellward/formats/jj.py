@@ -5,12 +5,15 @@ n                                             number of cells
 index value weight status lb ub lpl upl spl   n lines, index from 0; status s safe, u unsafe, m secondary, z fixed
 m                                             number of equations
 rhs k : cell (coef) cell (coef) …             m lines of k terms
+
+A companion ``FILE.jj.frq`` may hold a line ``records holdings`` for every cell: how many stand behind it (holdings 0: not known).
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +25,7 @@ from cellward.files import write_whole
 from cellward.formats.text import naming, read_text
 from cellward.risk.sensitivity import CellStatus
 from cellward.table.assemble import STATUS_LETTERS, assemble, read_status
+from cellward.table.contributions import Contributions
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
 from cellward.table.table import Table
@@ -101,7 +105,7 @@ def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
     relations, rhs = _read_equations(lines, n)
     values, lb, ub = numbers("value"), numbers("lb"), numbers("ub")
     with naming(path):
-        return assemble(
+        table = assemble(
             numbers=values,
             relations=relations,
             labels=Labels(n),
@@ -113,6 +117,39 @@ def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
             levels={name: numbers(name) for name in ("lpl", "upl", "spl")},
             weight=numbers("weight"),
         )
+    return _with_frequencies(table, _companion(path))
+
+
+def _companion(path: Path) -> Path:
+    return path.with_name(path.name + ".frq")
+
+
+def _with_frequencies(table: Table, path: Path) -> Table:
+    """The table with the counts of its companion file, if there is one."""
+    if not path.is_file():
+        return table
+    lines = [(number, line.split()) for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()]
+    for number, words in lines:
+        if len(words) != 2 or not all(word.isascii() and word.isdigit() and len(word) < 16 for word in words):
+            raise InputError(
+                f"{path} line {number}: is not two counts, of records and of holdings; correct it, or take the file away"
+            )
+    if len(lines) != table.cells:
+        raise InputError(
+            f"{path}: {len(lines)} lines for {table.cells} cells; it is of another table: take it away, or give one line a cell"
+        )
+    rows, holdings = (np.array([int(words[k]) for _, words in lines], np.int64) for k in (0, 1))
+    nobody = np.zeros((0, table.cells), np.int64)
+    contributions = Contributions(
+        rows=rows,
+        units=holdings if holdings.any() else rows,
+        size=np.abs(table.scaled),
+        top=nobody,
+        unit=nobody.copy(),
+        names=(),
+        negative=bool((table.scaled < 0).any()),
+    )
+    return replace(table, contributions=contributions)
 
 
 def _open_ended(bound: Numbers, sign: int) -> list[object]:
@@ -168,7 +205,10 @@ def _read_equations(lines: _Lines, n: int) -> tuple[Relations, Numbers]:
 
 
 def write_jj(table: Table, path: str | Path) -> Path:
-    """Write a JJ file, whole or not at all; a missing bound is written as ±2^53, beyond any value."""
+    """Write a JJ file, whole or not at all; a missing bound is written as ±2^53, beyond any value.
+
+    Where it is known how many stand behind the cells, a companion ``.frq`` says so; one of an earlier table is taken away.
+    """
     d, s = table.decimals, table.sensitivity
     weight = ["1"] * table.cells if table.weight is None else exact.texts(table.weight, table.weight_decimals)
     numbers = [exact.texts(column, d) for column in (table.scaled, table.lower, table.upper, s.lpl, s.upl, s.spl)]
@@ -185,5 +225,12 @@ def write_jj(table: Table, path: str | Path) -> Path:
     for j in range(r.equations):
         rhs, members, coefs = r.equation(j)
         terms = " ".join(f"{i} ({c})" for i, c in zip(members, coefs, strict=True))
-        out.write(f"{exact.text(rhs, d)} {len(members)} : {terms}\n")
-    return write_whole(Path(path), out.getvalue().encode(), confidential=True)
+        out.write(f"{exact.short(rhs, d)} {len(members)} : {terms}\n")
+    path, c = Path(path), table.contributions
+    if c is not None:
+        holdings = c.units if (c.units != c.rows).any() else np.zeros(table.cells, np.int64)
+        counts = "".join(f"{n} {h}\n" for n, h in zip(c.rows.tolist(), holdings.tolist(), strict=True))
+        write_whole(_companion(path), counts.encode(), confidential=True)
+    elif _companion(path).is_file():
+        _companion(path).unlink()
+    return write_whole(path, out.getvalue().encode(), confidential=True)

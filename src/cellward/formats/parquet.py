@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,18 @@ from cellward.table.table import Table
 
 def read_parquet(path: str | Path, spec: LongSpec) -> Table:
     """Read a long table from a Parquet file."""
+    path = Path(path)
+    columns = read_texts(path, spec.wanted, lambda names: check_header(path, names, spec))
+    rows = list(zip(*(columns[name] for name in spec.wanted), strict=True))
+    return build(path, spec, rows, lambda row: f"row {row + 1}")
+
+
+def read_texts(
+    path: Path, wanted: Sequence[str] | None = None, check: Callable[[list[str]], None] | None = None
+) -> dict[str, list[str | None]]:
+    """The columns of a Parquet file (all unless named) as texts; ``check`` may refuse the names before the rest is read."""
     import duckdb
 
-    path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; check the name")
     with duckdb.connect() as connection:
@@ -29,39 +39,45 @@ def read_parquet(path: str | Path, spec: LongSpec) -> Table:
                     "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false)", [_literal(path)]
                 ).fetchall()
             ]
-            check_header(path, names, spec)
+            if check is not None:
+                check(names)
             # By position, because DuckDB takes names that differ only in case for one.
             position = [f"c{k}" for k in range(len(names))]
-            texts = ", ".join(f"CAST({position[names.index(name)]} AS VARCHAR)" for name in spec.wanted)
+            picked = names if wanted is None else list(wanted)
+            texts = ", ".join(f"CAST({position[names.index(name)]} AS VARCHAR)" for name in picked)
             rows = connection.execute(
                 f"SELECT {texts} FROM read_parquet(?, hive_partitioning=false) AS t({', '.join(position)})",
                 [_literal(path)],
             ).fetchall()
         except duckdb.Error as error:
             raise InputError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
-    return build(path, spec, rows, lambda row: f"row {row + 1}")
+    return {name: [row[k] for row in rows] for k, name in enumerate(picked)}
 
 
 def write_parquet(table: Table, path: str | Path) -> Path:
     """Write a confidential table as a long Parquet file, whole or not at all."""
-    import duckdb
-
-    path = Path(path)
     texts = long_columns(table)
-    if len({name.casefold() for name in texts}) < len(texts):
-        raise InputError(
-            f"{path}: two columns differ only in case ({', '.join(texts)}), which Parquet tools confuse; rename one"
-        )
-    columns = {f"c{k}": np.array(column, dtype=object) for k, column in enumerate(texts.values())}  # noqa: F841 (DuckDB finds it by name)
     values = f"DECIMAL(38, {table.decimals})"
     kind = dict.fromkeys(("value", "lpl", "upl", "spl", "lower", "upper"), values)
     kind["weight"] = f"DECIMAL(38, {table.weight_decimals})"
     types = ["VARCHAR"] * len(table.labels.columns()) + [kind.get(name, "VARCHAR") for name in texts][
         len(table.labels.columns()) :
     ]
+    return write_texts(texts, Path(path), types)
+
+
+def write_texts(texts: Mapping[str, Sequence[str | None]], path: Path, types: Sequence[str] | None = None) -> Path:
+    """Write columns of texts as a confidential Parquet file, with these types (or as texts); an empty text is no entry."""
+    import duckdb
+
+    if len({name.casefold() for name in texts}) < len(texts):
+        raise InputError(
+            f"{path}: two columns differ only in case ({', '.join(texts)}), which Parquet tools confuse; rename one"
+        )
+    columns = {f"c{k}": np.array(column, dtype=object) for k, column in enumerate(texts.values())}  # noqa: F841 (DuckDB finds it by name)
     select = ", ".join(
         f"CAST(nullif(c{k}, '') AS {t}) AS {_quoted(name)}"
-        for k, (name, t) in enumerate(zip(texts, types, strict=True))
+        for k, (name, t) in enumerate(zip(texts, types or ["VARCHAR"] * len(texts), strict=True))
     )
     try:
         # A private folder: DuckDB makes the file anew, with the permissions it likes.

@@ -10,6 +10,8 @@ from cellward.files import check_folder
 from cellward.formats.csv_file import read_csv, write_csv
 from cellward.formats.jj import read_jj, write_jj
 from cellward.formats.parquet import read_parquet, write_parquet
+from cellward.formats.tauargus.intermediate import write_tab
+from cellward.formats.tauargus.tab import TabSpec, read_tab
 from cellward.table.frame import LongSpec
 from cellward.table.table import Table
 
@@ -17,10 +19,12 @@ _LONG = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv", ".parquet":
 
 
 def read(path: str | Path, **options: Any) -> Table:
-    """Read a table by its file's extension: ``.jj``, or a long table in ``.csv``/``.tsv``/``.parquet`` with the options of :meth:`Table.from_frame`.
+    """Read a table by its file's extension: ``.jj``, a τ-ARGUS ``.tab`` with its ``.rda`` beside it, or a long table in ``.csv``, ``.tsv`` or
+    ``.parquet`` with the options of :meth:`Table.from_frame`.
 
-    JJ files take ``decimals`` only; long tables need at least ``dims`` and ``value``; CSV (also ``.txt`` and ``.tab``) takes ``separator``,
-    ``decimal`` (``","`` for decimal commas) and, where there is no header, ``names`` of the columns.
+    JJ files take ``decimals`` only; ``.tab`` files without ``dims`` take ``decimals``, ``totals`` (``"given"``, ``"compute"``) and ``value``;
+    long tables need at least ``dims`` and ``value``; CSV (also ``.txt`` and ``.tab``) takes ``separator``, ``decimal`` (``","`` for
+    decimal commas) and, where there is no header, ``names`` of the columns.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -29,8 +33,12 @@ def read(path: str | Path, **options: Any) -> Table:
         if extra:
             raise InputError(f"{path}: a JJ file says itself what its columns are; leave out {', '.join(extra)}")
         return read_jj(path, **options)
+    if kind == ".tab" and not options.get("dims"):
+        return _read_tab(path, **options)
     if kind not in _LONG:
-        raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .csv, .tsv or .parquet")
+        raise InputError(
+            f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .tab, .csv, .tsv or .parquet"
+        )
     if not options.get("dims") or not options.get("value"):
         raise InputError(
             f"{path}: name the dimension columns and the value column with dims= and value= (--dims A,B --value V)"
@@ -40,11 +48,28 @@ def read(path: str | Path, **options: Any) -> Table:
     return read_csv(path, spec, **text) if _LONG[kind] == "csv" else read_parquet(path, spec)
 
 
-_WRITERS = {".jj": write_jj, ".csv": write_csv, ".parquet": write_parquet}
+def _read_tab(path: Path, **options: Any) -> Table:
+    """A τ-ARGUS table; its metadata say what the columns are."""
+    if extra := sorted(set(options) - {"decimals", "totals", "value"}):
+        raise InputError(
+            f"{path}: its .rda says what its columns are; leave out {', '.join(extra)}, or name the columns with dims= and value="
+        )
+    totals = options.get("totals", "given")
+    if totals not in ("auto", "given", "compute"):
+        raise InputError(f"totals={totals!r} is not known; use 'given' or 'compute'")
+    spec = TabSpec(
+        totals="compute" if totals == "compute" else "given",
+        response=options.get("value"),
+        decimals=options.get("decimals"),
+    )
+    return read_tab(path, None, spec)
+
+
+_WRITERS = {".jj": write_jj, ".tab": write_tab, ".csv": write_csv, ".parquet": write_parquet}
 
 
 def write(table: Table, path: str | Path) -> Path:
-    """Write a confidential table by its file's extension: ``.jj``, ``.csv`` or ``.parquet``."""
+    """Write a confidential table by its file's extension: ``.jj``, ``.tab`` (with ``.rda`` and ``.hrc`` files), ``.csv`` or ``.parquet``."""
     target = check_target(Path(path))
     return _WRITERS[target.suffix.lower()](table, target)
 
@@ -53,6 +78,6 @@ def check_target(path: Path) -> Path:
     """Refuse a file that no table could be written to, before the work is done."""
     kind = path.suffix.lower()
     if kind not in _WRITERS:
-        raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .csv or .parquet")
+        raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .tab, .csv or .parquet")
     check_folder(path)
     return path

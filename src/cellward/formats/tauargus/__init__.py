@@ -1,0 +1,1 @@
+"""The τ-ARGUS world's files, one file a format, read and written as its users have them."""
