@@ -62,11 +62,8 @@ class Session:
         h.run()
         word = h.getModelStatus().name
         verdict = VERDICTS.get(word)
-        if verdict is None and again:  # from another basis, after the presolve, it may do
-            self._highs = h = self._load()
-            h.setOptionValue("presolve", "choose")
-            h.setOptionValue("simplex_strategy", 1)
-            return self.maximise(cost, time_limit_s=time_limit_s, again=False)
+        if verdict is None and again:
+            return self._afresh(cost, time_limit_s)
         if verdict is None:
             self._highs = None
             raise SolverError(f"HiGHS stopped without an answer (status {word}) in an attacker's problem.")
@@ -78,6 +75,8 @@ class Session:
             return Outcome(status="unknown", solver="HiGHS simplex", limit_reached=verdict == "limit")
         x = np.array(solution.col_value, np.float64)
         violation = residual(self.model, x)
+        if not violation <= TRUSTED_RESIDUAL and again:
+            return self._afresh(cost, time_limit_s)
         if not violation <= TRUSTED_RESIDUAL:
             self._highs = None
             raise SolverError(f"HiGHS says optimal, but its point violates an attacker's problem by {violation:.3g}.")
@@ -92,3 +91,13 @@ class Session:
             solver="HiGHS simplex",
             row_duals=duals,
         )
+
+    def _afresh(self, cost: Floats, time_limit_s: float | None) -> Outcome:
+        """From no basis, after the presolve, by the dual simplex: where the last basis led astray, that may do."""
+        self._highs = h = self._load()
+        h.setOptionValue("presolve", "choose")
+        h.setOptionValue("simplex_strategy", 1)
+        try:
+            return self.maximise(cost, time_limit_s=time_limit_s, again=False)
+        finally:
+            self._highs = None  # the next question starts as usual
