@@ -1,11 +1,15 @@
 """What all tests share: the shared data when it is there, and one line saying so when it is not."""
 
 import os
+import signal
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CELLWARD_SHARED", ROOT.parent / "shared"))
 REQUIRED = os.environ.get("CELLWARD_REQUIRE_SHARED") == "1"
+
+# A shell's background jobs ignore Ctrl-C, and so would the tests that send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 collect_ignore = []
 if not SHARED.is_dir():

@@ -30,6 +30,7 @@ from cellward.audit.propagation import propagate
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.audit.sums import instance_of_sums
+from cellward.errors import SolverError
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.protect.told import Requirement, Told
@@ -280,13 +281,16 @@ class _Separation:
     def _solve(self, cost: Floats) -> tuple[float, Floats | None]:
         """The best value of a cost over the tables of the attacker, and its multipliers; what the table shows is kept."""
         self.capacity.effort.solved += 1
-        outcome = ask(
-            self.capacity._session.maximise,
-            cost,
-            columns=len(cost),
-            rows=self.rows.equations,
-            time_limit_s=self.time_left,
-        )
+        try:
+            outcome = ask(
+                self.capacity._session.maximise,
+                cost,
+                columns=len(cost),
+                rows=self.rows.equations,
+                time_limit_s=self.time_left,
+            )
+        except SolverError:  # no cut comes of it; whether the level is met is for the audit to say, which is exact
+            return np.inf, None
         if outcome.x is None:
             return np.inf, None
         z = outcome.x[self.place[self.judged]]

@@ -12,6 +12,9 @@ from cellward.solve.highs import TRUSTED_RESIDUAL, VERDICTS, import_highs, pass_
 from cellward.solve.model import Floats, LinearModel
 from cellward.solve.outcome import Outcome
 
+LARGE = 1e6
+"""Bounds beyond this leave fewer digits behind the point."""
+
 
 class Session:
     """``maximise(cost)`` over the rows and bounds of one model; not to be shared between threads."""
@@ -75,9 +78,9 @@ class Session:
             return Outcome(status="unknown", solver="HiGHS simplex", limit_reached=verdict == "limit")
         x = np.array(solution.col_value, np.float64)
         violation = residual(self.model, x)
-        if not violation <= TRUSTED_RESIDUAL and again:
+        if not violation <= self._trusted and again:
             return self._afresh(cost, time_limit_s)
-        if not violation <= TRUSTED_RESIDUAL:
+        if not violation <= self._trusted:
             self._highs = None
             raise SolverError(f"HiGHS says optimal, but its point violates an attacker's problem by {violation:.3g}.")
         duals = np.array(solution.row_dual, np.float64) if solution.dual_valid else None
@@ -92,11 +95,21 @@ class Session:
             row_duals=duals,
         )
 
+    @property
+    def _trusted(self) -> float:
+        """What a point may violate the model by: where numbers are large, in proportion. Nothing is shown by a point that is not checked exactly."""
+        m = self.model
+        sizes = [
+            float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in (m.lower, m.upper, m.row_lower, m.row_upper)
+        ]
+        return TRUSTED_RESIDUAL * max(1.0, max(sizes) / LARGE)
+
     def _afresh(self, cost: Floats, time_limit_s: float | None) -> Outcome:
         """From no basis, after the presolve, by the dual simplex: where the last basis led astray, that may do."""
         self._highs = h = self._load()
         h.setOptionValue("presolve", "choose")
         h.setOptionValue("simplex_strategy", 1)
+        h.setOptionValue("primal_feasibility_tolerance", 1e-9)
         try:
             return self.maximise(cost, time_limit_s=time_limit_s, again=False)
         finally:
