@@ -24,6 +24,7 @@ from results import table, write_section
 
 import cellward as cw
 from cellward.instance import Instance
+from cellward.protect.amounts import amounts
 from cellward.protect.rounding import engines, linear
 from cellward.protect.rounding.model import RoundingModel, allowed_multiples
 
@@ -33,7 +34,7 @@ TRUSTED = linear.WIDEST
 def spread(case: random_tables.Case) -> int:
     """The largest cost in units of the costs' common divisor, as the engines measure it."""
     instance = Instance.of(case.table, weights=case.weights)
-    base = cw.ControlledRounding(case.base)._bases(instance)
+    base = amounts(instance, case.base, "base")
     model = RoundingModel(instance, allowed_multiples(instance, base))
     cost = model.columns.cost
     return int(np.abs(cost).max(initial=0)) // max(int(np.gcd.reduce(cost)), 1) if len(cost) else 0
