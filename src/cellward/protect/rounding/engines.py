@@ -293,8 +293,8 @@ def _branch(
     engine = "HiGHS MIP"
     if outcome.x is None:
         return Found(_none(outcome, question, engine), engine)
-    worth = int((question.cost * np.rint(outcome.x)).sum())
-    short = tellable(model.columns.cost) and not _whole_bound(outcome) >= worth
+    told = tellable(model.columns.cost) and math.isfinite(outcome.objective)
+    short = told and not _whole_bound(outcome) >= round(outcome.objective)
     if short and not outcome.limit_reached and not outcome.interrupted:
         # Its bound was a hair above a whole number, and it took the next one for proven: another engine, in whole numbers, goes on.
         engine = "HiGHS MIP and CP-SAT"
