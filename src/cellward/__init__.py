@@ -7,6 +7,7 @@ from cellward.errors import CellwardError, InputError, SolverError, Verification
 from cellward.formats.registry import read, write
 from cellward.hierarchy import Hierarchy
 from cellward.job import Job
+from cellward.protect.adjustment import ControlledAdjustment
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 from cellward.protection import Protection
@@ -29,6 +30,7 @@ __all__ = [
     "Audit",
     "CellPerturbation",
     "CellwardError",
+    "ControlledAdjustment",
     "ControlledRounding",
     "Dominance",
     "Hierarchy",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,3 +39,10 @@ class Aim:
     def objective(self, cost: int | Fraction) -> Fraction:
         """The objective of which this is the cost."""
         return Fraction(self.constant + cost) / self.scale
+
+
+class Measure(Protocol):
+    """A distance that is not of this kind: of squares, of maxima."""
+
+    def exact(self, z: Ints, decimals: int, /) -> Fraction:
+        """What deviations z, in units of 10^−``decimals``, cost in the user's units."""

@@ -22,6 +22,7 @@ from cellward.table.relations import Relations
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
+WEIGHT_DIGITS = 7
 Weights = str | Mapping[int, float] | Sequence[float] | NDArray[np.float64] | Ints | None
 
 
@@ -40,6 +41,16 @@ def by_level(relations: Relations, given: Mapping[Any, Any], what: str) -> list[
         last = named.get(level, last)
         ladder.append(last)
     return [ladder[level] for level in relations.height.tolist()]
+
+
+def relative_weights(a: Ints, decimals: int) -> tuple[Ints, int]:
+    """1/max(|a|, one unit) as whole numbers with their decimals: the least weight has WEIGHT_DIGITS digits, as far as numbers have room."""
+    size = np.maximum(np.abs(a), 1)
+    places = min(len(str(int(size.max(initial=1)))) + WEIGHT_DIGITS - decimals, 18 - decimals)
+    numerator = 10 ** (max(places, 0) + decimals)
+    weight = numerator // size
+    weight += 2 * (numerator - weight * size) >= size
+    return weight, max(places, 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -63,19 +74,21 @@ class Instance:
     def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:
         """The instance of a table; no attackers: the external one.
 
-        ``weights``: None for 1 each, ``"table"`` for the table's own, one a cell, or one a level of sums such as {0: 1, 1: 10, 2: 100} (0: cells that
-        are no sum); ``"totals"`` is that, ten times more from level to level.
+        ``weights``: None or ``"equal"`` for 1 each, ``"relative"`` for 1/max(|a|, one unit), ``"table"`` for the table's own, one a cell, or one a
+        level of sums such as {0: 1, 1: 10, 2: 100} (0: cells that are no sum); ``"totals"`` is that, ten times more from level to level.
         """
         if isinstance(weights, str) and weights == "totals":
             weights = {level: 10**level for level in range(min(int(table.relations.height.max(initial=0)), 12) + 1)}
         if isinstance(weights, Mapping):
             weights = by_level(table.relations, weights, "weights")
-        if weights is None:
+        if weights is None or (isinstance(weights, str) and weights == "equal"):
             weight, weight_decimals = np.ones(table.cells, np.int64), 0
+        elif isinstance(weights, str) and weights == "relative":
+            weight, weight_decimals = relative_weights(table.scaled, table.decimals)
         elif isinstance(weights, str):
             if weights != "table":
                 raise InputError(
-                    f"weights={weights!r} is not known; use 'table', 'totals', one number a cell or a level, or None"
+                    f"weights={weights!r} is not known; use 'equal', 'relative', 'table', 'totals', one number a cell or a level, or None"
                 )
             if table.weight is None:
                 raise InputError("weights='table': the table has no weights; read them from a column or give them here")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
-from cellward.aim import Aim
+from cellward.aim import Aim, Measure
 from cellward.allowed import AllowedSet
 from cellward.audit.knowledge import Knowledge
 from cellward.errors import InputError, VerificationError
@@ -58,8 +58,10 @@ class Protection:
     ``bound_scaled`` is the solver's word on the least objective possible, ``multipliers`` (one an equation) its hint at a proof. ``knowledge`` is
     what the values tell the public. ``conflicting_cells`` and ``conflicting_equations``: where ``infeasible`` comes from, as far as it was found.
     ``proposal``: another method, ready to run, where this one has no answer. ``ignore_levels``: nothing is shown of the protection levels. ``aim``:
-    what is made small, where that is not Σ w·|v − a|; ``tolerance``: how far from its bound a result may be called optimal (methods that work in
-    fractions). ``key`` (32 bytes, secret) salts the certificate.
+    what is made small, where that is not Σ w·|v − a|; ``measure``: the same, where it is no sum of such terms (the certificate then states
+    Σ w·|v − a| and no bound); ``tolerance``: how far from its bound a result may be called optimal (methods that work in fractions). ``search_bound``: whether
+    the proof of the bound may look for better multipliers than those given. ``details``: what else the method tells, confidential. ``key`` (32 bytes,
+    secret) salts the certificate.
     """
 
     instance: Instance
@@ -75,6 +77,9 @@ class Protection:
     knowledge: Knowledge
     ignore_levels: bool = False
     aim: Aim | None = None
+    measure: Measure | None = None
+    search_bound: bool = True
+    details: Mapping[str, Any] = field(default_factory=dict)
     tolerance: Fraction = Fraction(0)
     proposal: Any = None
     conflicting_cells: tuple[int, ...] = ()
@@ -127,7 +132,15 @@ class Protection:
     @property
     def objective_scaled(self) -> int | Fraction:
         """The objective, exact, in units of 10^−(decimals + weight_decimals)."""
+        if self.measure is not None and self.scaled is not None:
+            return self._measured
         return self.cost_scaled if self.aim is None else self.aim.objective(self.cost_scaled)
+
+    @cached_property
+    def _measured(self) -> Fraction:
+        assert self.measure is not None and self.scaled is not None
+        value: Fraction = self.measure.exact(self.scaled - self.instance.a, self.instance.decimals)
+        return value * Fraction(10**self._places)
 
     @property
     def _places(self) -> int:
@@ -226,8 +239,10 @@ class Protection:
     @cached_property
     def proof(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
-        from cellward.audit.bound import prove_bound
+        from cellward.audit.bound import nothing_proven, prove_bound
 
+        if self.measure is not None and self.scaled is not None:
+            return nothing_proven()
         # What is not called optimal cannot be proven so: the root's bound is then all there is to get.
         nodes = (
             1
@@ -235,7 +250,13 @@ class Protection:
             else max(LEAST_NODES, min(MOST_NODES, SEARCHED // max(self.instance.cells, 1)))
         )
         return prove_bound(
-            self.instance, self.allowed, v=self.scaled, aim=self.aim, multipliers=self.multipliers, most_nodes=nodes
+            self.instance,
+            self.allowed,
+            v=self.scaled,
+            aim=self.aim,
+            multipliers=self.multipliers,
+            most_nodes=nodes,
+            search=self.search_bound,
         )
 
     @property

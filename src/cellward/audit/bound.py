@@ -47,11 +47,12 @@ def prove_bound(
     most_nodes: int = 2000,
     time_limit_s: float | None = None,
     seed: int = 0,
+    search: bool = True,
 ) -> BoundProof:
     """Prove how little Σ w·|v − a| (or the cost of an ``aim``) can be over all tables of allowed values, or (without ``v``) that there is none.
 
     ``v`` is the best table known, and must be one; ``multipliers``, one an equation, are a guess of good ones. Trouble with a solver only costs
-    sharpness, and without a time limit the same input gives the same proof.
+    sharpness, and without a time limit the same input gives the same proof. Without ``search`` only the guess is tried.
     """
     part = Part.of(instance, allowed, aim)
     origin, weight = (instance.a, instance.weight) if aim is None else (aim.target, aim.weight)
@@ -61,8 +62,13 @@ def prove_bound(
         return _proof("infeasible" if tree else None, plain(1), tree)
     deviation = (v - origin).astype(part.weight.dtype)
     problem = _Problem(instance, allowed, part, deviation[part.cells], limit, seed)
-    tree = problem.prove(multipliers)
+    tree = problem.prove(multipliers, search=search)
     return _proof(Fraction(total(weight * np.abs(deviation)) - problem.missing), problem.unit, tree)
+
+
+def nothing_proven() -> BoundProof:
+    """No statement about the least objective."""
+    return _proof(None, plain(1), [])
 
 
 def _proof(value: Fraction | Literal["infeasible"] | None, unit: Unit, tree: list[Node]) -> BoundProof:
@@ -95,7 +101,7 @@ class _Problem:
         self.unit = plain(1)
         self.missing = 0
 
-    def prove(self, multipliers: Floats | None) -> list[Node]:
+    def prove(self, multipliers: Floats | None, *, search: bool = True) -> list[Node]:
         """The tree of the proof."""
         part, network = self.part, self.instance.relations.network
         flow = None if network is None else potentials(part, network, self.d)
@@ -106,7 +112,7 @@ class _Problem:
         if multipliers is not None and multipliers.shape == (self.instance.relations.equations,):
             guesses.append(multipliers[part.equations])
         roots = [(part, self._dual(part, guess)) for guess in guesses if np.all(np.abs(guess) < LARGEST_GUESS)]
-        if all(root.value <= self.goal for _, root in roots):
+        if search and all(root.value <= self.goal for _, root in roots):
             part = part.without(self.instance.relations.redundant)
             try:
                 relaxation = Relaxation(part, seed=self.seed)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import ClassVar
 
 from cellward.errors import InputError
 from cellward.instance import Instance, Weights
@@ -71,6 +72,9 @@ class Clock:
 class Method(ABC):
     """A protection method: a frozen dataclass of options with these three verbs."""
 
+    default_weights: ClassVar[Weights] = None
+    """The weights where a user gives none."""
+
     @abstractmethod
     def accepts(self, instance: Instance) -> str | None:
         """None when the method can guarantee what the instance asks; otherwise the reason why not, with the remedy."""
@@ -98,6 +102,7 @@ class Method(ABC):
             raise InputError(
                 f"a {type(table).__name__} cannot be protected; make a Table of it first, such as with Table.from_frame"
             )
+        weights = self.default_weights if weights is None else weights
         instance = Instance.of(table, weights=weights, attackers=attackers)
         if reason := self.accepts(instance):
             raise InputError(reason)

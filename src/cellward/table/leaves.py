@@ -63,7 +63,7 @@ class LeafForm:
     condition_rhs: Ints
 
 
-class _Definitions:
+class Definitions:
     """Definitions in the making: a pivot cell for each chosen equation, their levels and fingerprints."""
 
     def __init__(self, relations: Relations) -> None:
@@ -208,17 +208,18 @@ class _Definitions:
 
 def find_structure(relations: Relations) -> Structure:
     """Definitions, redundancy and contradictions of a system."""
-    found, remaining = _definitions(relations)
+    found, remaining = define(relations)
     _, implied, contradictory = found.open_equations()
     if len(remaining):
-        reduced = _eliminate(*_in_leaves(relations, found, remaining))
+        reduced = _eliminate(*in_leaves(relations, found, remaining))
         implied = np.sort(np.concatenate((implied, remaining[reduced.empty])))
         contradictory = np.sort(np.concatenate((contradictory, remaining[reduced.absurd])))
     return Structure(found.definition, found.level, relations.equations, implied, contradictory, remaining)
 
 
-def _definitions(relations: Relations) -> tuple[_Definitions, Ints]:
-    found = _Definitions(relations)
+def define(relations: Relations) -> tuple[Definitions, Ints]:
+    """Definitions by totals and by leaves taken away, and the equations that are neither definitions nor implied by them."""
+    found = Definitions(relations)
     found.from_totals()
     return found, found.take_leaves()
 
@@ -259,7 +260,7 @@ def _substitution(relations: Relations, definition: Ints, level: Ints) -> tuple[
     return stacked[place], constant
 
 
-def _in_leaves(relations: Relations, found: _Definitions, equations: Ints) -> tuple[csr_matrix, Ints, csr_matrix, Ints]:
+def in_leaves(relations: Relations, found: Definitions, equations: Ints) -> tuple[csr_matrix, Ints, csr_matrix, Ints]:
     """The given equations with every defined cell replaced by its leaves: (rows, right-hand sides), and the substitution used."""
     from scipy.sparse import csr_matrix
 
@@ -280,8 +281,11 @@ class _Reduced:
     absurd: Ints
 
 
-def _eliminate(rows: Any, rhs: Ints, *_: object) -> _Reduced:
-    """Integer elimination with unit pivots, the shortest row first and in it the leaf that the fewest other rows hold (Markowitz)."""
+def _eliminate(rows: Any, rhs: Ints, *_: object, longest: int | None = None) -> _Reduced:
+    """Integer elimination with unit pivots, the shortest row first and in it the leaf that the fewest other rows hold (Markowitz).
+
+    Rows that are longer than ``longest`` when their turn comes are left as they are, implied ones among them too.
+    """
     import heapq
 
     live: dict[int, dict[int, int]] = {}
@@ -300,7 +304,7 @@ def _eliminate(rows: Any, rhs: Ints, *_: object) -> _Reduced:
     solved: list[tuple[int, dict[int, int], int]] = []
     while queue:
         length, k = heapq.heappop(queue)
-        if k not in live or len(live[k]) != length:
+        if k not in live or len(live[k]) != length or (longest is not None and length > longest):
             continue
         candidates = [leaf for leaf, coef in live[k].items() if abs(coef) == 1]
         if live[k] and not candidates:
@@ -338,7 +342,8 @@ def _eliminate(rows: Any, rhs: Ints, *_: object) -> _Reduced:
             for deep, weight in inner.items():
                 flat[deep] = flat.get(deep, 0) + coef * weight
         pivots[pivot] = ({leaf: coef for leaf, coef in flat.items() if coef}, constant)
-    rest = [(live[k], right[k]) for k in _independent(live, right, empty, absurd)]
+    kept = sorted(live) if longest is not None else _independent(live, right, empty, absurd)
+    rest = [(live[k], right[k]) for k in kept]
     return _Reduced(pivots, rest, np.array(sorted(empty), np.int64), np.array(sorted(absurd), np.int64))
 
 
@@ -368,28 +373,40 @@ def find_leaf_form(relations: Relations) -> LeafForm:
     """a = N·u + c with every unit-pivot elimination done."""
     from scipy.sparse import csr_matrix
 
-    found, remaining = _definitions(relations)
-    rows, rhs, matrix, constant = _in_leaves(relations, found, remaining)
+    found, remaining = define(relations)
+    rows, rhs, matrix, constant = in_leaves(relations, found, remaining)
     leaves = np.flatnonzero(found.definition < 0)
     if not len(remaining):
         return LeafForm(leaves, matrix, constant, csr_matrix((0, len(leaves)), dtype=np.int64), np.zeros(0, np.int64))
-    reduced = _eliminate(rows, rhs)
-    kept = np.array([k for k in range(len(leaves)) if k not in reduced.pivots], np.int64)
-    place = np.full(len(leaves), -1, np.int64)
+    turn, shift, condition, condition_rhs, kept = _put_in(_eliminate(rows, rhs), len(leaves))
+    constant = constant + matrix @ shift
+    matrix = (matrix @ turn).tocsr()
+    matrix.eliminate_zeros()
+    return LeafForm(leaves[kept], matrix, constant, condition, condition_rhs)
+
+
+def eliminate_short(rows: csr_matrix, rhs: Ints, longest: int) -> tuple[csr_matrix, Ints, csr_matrix, Ints]:
+    """Put conditions rows·u = rhs of at most ``longest`` leaves in: u = turn·u′ + shift, and the conditions that are left on u′."""
+    turn, shift, condition, condition_rhs, _ = _put_in(_eliminate(rows, rhs, longest=longest), rows.shape[1])
+    return turn, shift, condition, condition_rhs
+
+
+def _put_in(reduced: _Reduced, leaves: int) -> tuple[csr_matrix, Ints, csr_matrix, Ints, Ints]:
+    """All leaves through those that are kept: (turn, shift), the conditions on these, and which they are."""
+    from scipy.sparse import csr_matrix
+
+    kept = np.array([k for k in range(leaves) if k not in reduced.pivots], np.int64)
+    place = np.full(leaves, -1, np.int64)
     place[kept] = np.arange(len(kept))
     row, col, val = list(kept), list(place[kept]), [1] * len(kept)
-    shift = np.zeros(len(leaves), np.int64)
+    shift = np.zeros(leaves, np.int64)
     for leaf, (expression, value) in reduced.pivots.items():
         shift[leaf] = value
         row.extend([leaf] * len(expression))
         col.extend(place[list(expression)].tolist())
         val.extend(expression.values())
-    turn = csr_matrix((np.array(val, np.int64), (row, col)), shape=(len(leaves), len(kept)))
-    constant = constant + matrix @ shift
-    matrix = (matrix @ turn).tocsr()
-    matrix.eliminate_zeros()
-    condition, condition_rhs = _conditions(reduced.rest, place, len(kept))
-    return LeafForm(leaves[kept], matrix, constant, condition, condition_rhs)
+    turn = csr_matrix((np.array(val, np.int64), (row, col)), shape=(leaves, len(kept)))
+    return turn, shift, *_conditions(reduced.rest, place, len(kept)), kept
 
 
 def _conditions(rest: list[tuple[dict[int, int], int]], place: Ints, leaves: int) -> tuple[csr_matrix, Ints]:

@@ -18,6 +18,7 @@ from cellward.exact import LARGEST
 from cellward.table.components import components
 
 if TYPE_CHECKING:
+    from cellward.table.compact import Compact
     from cellward.table.leaves import LeafForm, Structure
     from cellward.table.network import Network
 
@@ -275,6 +276,13 @@ class Relations:
         return find_leaf_form(self)
 
     @cached_property
+    def compact(self) -> Compact:
+        """z = N·u in as few numbers as pay."""
+        from cellward.table.compact import compact
+
+        return compact(self)
+
+    @cached_property
     def network(self) -> Network | None:
         """The node–arc form, or None when the equations that are left after dropping implied ones are not a network."""
         from cellward.table.network import find_network
@@ -294,11 +302,16 @@ class Relations:
         indptr = np.concatenate(([0], np.cumsum(np.diff(self.indptr)[equations]))).astype(np.int64)
         return Relations(self.cells, indptr, self.indices[pick], self.coefs[pick], self.rhs[equations])
 
-    def moves(self, cells: Ints, still: Ints | None = None) -> Relations:
-        """M·z = 0 over some cells (sorted), in their own numbering; the others are moved by ``still`` (None: not at all). No implied equations."""
-        keep = np.ones(self.equations, bool)
-        keep[self.redundant] = False
-        part = self.take(np.flatnonzero(keep))
+    def moves(self, cells: Ints, still: Ints | None = None, *, implied: bool = False) -> Relations:
+        """M·z = 0 over some cells (sorted), in their own numbering; the others are moved by ``still`` (None: not at all).
+
+        ``implied``: implied equations stay, and need not be found.
+        """
+        part = self
+        if not implied:
+            keep = np.ones(self.equations, bool)
+            keep[self.redundant] = False
+            part = self.take(np.flatnonzero(keep))
         place = np.full(self.cells, -1, np.int64)
         place[cells] = np.arange(len(cells))
         inside = place[part.indices] >= 0

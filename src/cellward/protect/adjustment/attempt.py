@@ -1,0 +1,346 @@
+"""One attempt at an adjustment: senses and levels, the continuous optimum, flips where senses do not go together, and the values published."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward import exact
+from cellward.allowed import AllowedSet
+from cellward.audit.knowledge import Knowledge
+from cellward.errors import InputError, SolverError, VerificationError
+from cellward.exact import LARGEST, Numbers
+from cellward.instance import Instance
+from cellward.protect.adjustment import engines, publish
+from cellward.protect.adjustment.continuous import Continuous, Problem
+from cellward.protect.adjustment.distance import Distance
+from cellward.protect.adjustment.levels import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
+from cellward.protect.adjustment.senses import Senses
+from cellward.protect.method import Clock, Limits
+from cellward.protection import KEY_BYTES, Protection
+from cellward.solve.blas import blas_threads
+from cellward.table.relations import Relations
+from cellward.version import __version__
+
+if TYPE_CHECKING:
+    from cellward.protect.adjustment.method import ControlledAdjustment
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+PLAIN_PLACES, MOST_PLACES = 3, 7
+"""Decimals more than the table's that an optimum may turn out to have, and those published where it has no end of them."""
+PLAIN = 1e-7
+"""How near to such a value an optimum must be."""
+OPTIMAL = 1e-6
+"""What is published of a continuous optimum is called optimal when it is dearer by at most this share."""
+MARGINS = (1.0, 4.0, 16.0)
+"""Room kept to bounds for rounding, in units of √n of the last decimal for a cell of n leaves, tried one after the other."""
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One adjustment of one instance."""
+
+    options: ControlledAdjustment
+    instance: Instance
+    limits: Limits
+    clock: Clock
+    began: float
+
+    # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def key(self) -> bytes:
+        """What senses and levels are drawn from."""
+        return secrets.token_bytes(KEY_BYTES) if self.limits.key is None else self.limits.key
+
+    @cached_property
+    def places(self) -> int:
+        """Decimals more than the table's that are published."""
+        grid = self.options.grid
+        if isinstance(grid, str) and grid == "table":
+            return 0
+        if grid is None:
+            size = max(
+                int(np.abs(self.instance.a).max(initial=1)), int(np.abs(self.instance.relations.rhs).max(initial=1))
+            )
+            most = MOST_PLACES
+            while most and 4 * size * 10**most > LARGEST:
+                most -= 1
+            return most
+        for places in range(MOST_PLACES + 1):
+            try:
+                step = exact.scale_one(grid, self.instance.decimals + places, "grid", strict=True)
+            except InputError:
+                continue
+            if step <= 0:
+                break
+            return places
+        raise InputError(
+            f"grid={grid!r}: give a positive number of at most {self.instance.decimals + MOST_PLACES} decimals, such as 1, 'table' or None"
+        )
+
+    @cached_property
+    def fine(self) -> Instance:
+        """The instance in the unit of what is published."""
+        return self.instance.finer(self.places)
+
+    @property
+    def factor(self) -> int:
+        """How many of these make one of the table's."""
+        return int(10**self.places)
+
+    @cached_property
+    def step(self) -> int:
+        """The grid, in that unit."""
+        if self.options.grid is None or (isinstance(self.options.grid, str) and self.options.grid == "table"):
+            return 1
+        return int(exact.scale_one(self.options.grid, self.fine.decimals, "grid", strict=True))
+
+    @cached_property
+    def needs(self) -> Needs:
+        """Which cells must move, and how far at least."""
+        return Needs.of(self.fine)
+
+    @cached_property
+    def _kept(self) -> Bools:
+        return self.options.fixed_cells(self.instance)
+
+    @cached_property
+    def free(self) -> tuple[Ints, Ints]:
+        """What cells may move by but for their levels."""
+        fixed = self._kept
+        if self.options.soft_margins is not None:
+            fixed = self.instance.sensitivity.fixed
+        return free_room(self.fine, fixed, zeros_stay=self.options.zeros_stay, at_risk=self.needs.cell)
+
+    @cached_property
+    def distance(self) -> Distance:
+        """What is made small."""
+        o, i = self.options, self.instance
+        weight, second, places = i.weight, i.weight, i.weight_decimals
+        if o.second_weights is not None:
+            numbers = Numbers.read(
+                np.asarray(o.second_weights).ravel(), lambda k: f"second weight of {i.labels.name(k)}"
+            )
+            more = numbers.decimals - places
+            second = numbers.scaled() * 10 ** max(-more, 0)
+            weight, places = weight * 10 ** max(more, 0), max(places, numbers.decimals)
+            if len(second) != i.cells or int(second.min(initial=0)) < 0:
+                raise InputError(f"second_weights: give one number of at least 0 for each of {i.cells} cells")
+        if o.subset is not None:
+            inside = np.zeros(i.cells, bool)
+            inside[np.asarray(list(o.subset), np.int64)] = True
+            second = np.where(inside, second, 0)
+        if o.soft_margins is not None:
+            dearer = np.where(self._kept & ~i.sensitivity.fixed, o.soft_margins, 1.0)
+            weight, second = (np.rint(w * dearer).astype(np.int64) for w in (weight, second))
+        sensitive = np.zeros(i.cells, bool)
+        sensitive[self.needs.cell] = True
+        shares = (o.decimal("first"), o.decimal("second")) if o.norm == "l1-2" else (Fraction(1), Fraction(0))
+        delta = o.decimal("delta") if o.norm == "huber" else Fraction(0)
+        return Distance(o.norm, weight, second, places, sensitive, shares, delta)  # type: ignore[arg-type]
+
+    @cached_property
+    def relations(self) -> Relations:
+        """M·z = 0."""
+        r = self.instance.relations
+        return r if not r.rhs.any() else Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs))
+
+    def problem(self, lo: Ints, hi: Ints) -> Problem:
+        """The continuous problem with this room."""
+        low, high = (end / self.factor for end in (lo, hi))
+        open_ = np.abs(self.fine.a) + LARGEST // 2
+        low, high = np.where(lo <= -open_, -np.inf, low), np.where(hi >= open_, np.inf, high)
+        return Problem(self.relations, low, high, self.distance, self.instance.decimals)
+
+    def _senses(self) -> Senses:
+        """Senses and levels as given or drawn."""
+        cell, (lo, hi) = self.needs.cell, self.free
+        jitter, key = self.options.jitter, self.key
+        up = drawn_levels(key, cell, self.needs.up, hi[cell], jitter, self.step, "up")
+        down = drawn_levels(key, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
+        can_up, can_down = (up > 0) & (up <= hi[cell]), (down > 0) & (down <= -lo[cell])
+        secret = isinstance(self.options.senses, str) and self.options.senses == "secret"
+        if secret:
+            sense = np.where(draw(key, "sense", cell, np.ones(len(cell), np.int64)) == 1, UP, DOWN)
+            sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
+        else:
+            sense = given_senses(self.options.senses, self.instance, cell)
+        return Senses(cell, sense, up, down, can_up, can_down, secret)
+
+    # ---- the way to a result -------------------------------------------------------------------------------------------------------------------
+
+    def solve(self) -> Protection:
+        """What comes of it."""
+        senses = self._senses()
+        lo, hi = self.free
+        lost = senses.stuck
+        if len(lost) and not self.options.soft_levels:
+            names = ", ".join(self.instance.labels.name(int(i)) for i in lost[:SHOWN])
+            more = "" if len(lost) <= SHOWN else f" and {len(lost) - SHOWN} more"
+            reason = f"the bounds of {names}{more} leave no value that is far enough off; {self._remedy}"
+            return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=tuple(lost.tolist()))
+        with blas_threads(self.limits.threads):
+            answer, senses, room = engines.solve_with_flips(self, senses, Room(lo, hi))
+            if answer.status == "infeasible" or answer.z is None:
+                return self._without(answer, senses)
+            for made in self._published(answer, senses, room):
+                if made.protected is not False or senses.bent:
+                    return made
+        reason = f"no additive table on {self._grid_words} was found near the optimum ({answer.engine})"
+        remedy = "give more time" if self.clock.over else "give a finer grid, or grid=None"
+        return self._nothing("failed", f"{reason}; {remedy}", answer.engine, limit_reached=self.clock.over)
+
+    def _without(self, answer: Continuous, senses: Senses) -> Protection:
+        if answer.status == "infeasible":
+            names = ", ".join(self.instance.labels.name(int(i)) for i in senses.conflict[:SHOWN])
+            where = f", {names} among the cells that cannot be far enough off together," if names else ""
+            reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
+            return self._nothing("infeasible", reason, answer.engine, conflicting_cells=tuple(senses.conflict.tolist()))
+        within = "" if self.limits.time_limit_s is None else f" within {self.limits.time_limit_s} s"
+        reason = f"no adjustment was found{within} ({answer.engine}); give more time, or another form"
+        return self._nothing("failed", reason, answer.engine, limit_reached=self.clock.over)
+
+    # ---- what is published ---------------------------------------------------------------------------------------------------------------------
+
+    def allowed(self, room: Room) -> AllowedSet:
+        """What may be published with this room, on the grid."""
+        a = self.fine.a
+        lo, hi = a + room.lo, a + room.hi
+        stays = room.lo == room.hi
+        step = np.where(stays, 0, self.step)
+        if self.step > 1:
+            lo = np.where(stays, lo, -(-lo // self.step) * self.step)
+            hi = np.where(stays, hi, hi // self.step * self.step)
+        return AllowedSet(lo, hi, np.where(lo < hi, step, 0))
+
+    def _published(self, answer: Continuous, senses: Senses, room: Room) -> Iterator[Protection]:
+        allowed = self.allowed(room)
+        assert answer.z is not None
+        if len(allowed.empty):
+            return
+        problem = self.problem(room.lo, room.hi)
+        if answer.whole is not None:
+            yield self._made(self.fine.a + answer.whole, allowed, answer, senses, answer.engine)
+            return
+        plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), PLAIN)
+        if plain is not None and self._holds(plain, allowed):
+            yield self._made(plain, allowed, answer, senses, answer.engine)
+        if self.options.grid is None:
+            yield from self._in_decimals(answer, senses, allowed, problem)
+            return
+        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.limits, self.clock):
+            if self._holds(v, allowed):
+                yield self._made(v, allowed, answer, senses, f"{answer.engine}; on the grid by {engine}")
+
+    def _in_decimals(
+        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: Problem
+    ) -> Iterator[Protection]:
+        """The optimum with few decimals: its leaves rounded; where that leaves the room, a little inside."""
+        z, lo, hi = answer.z, problem.lo, problem.hi
+        for margin in (0.0, *MARGINS):
+            assert z is not None
+            v = publish.in_decimals(self.fine, problem, z, self.factor)
+            if v is None:
+                break
+            if self._holds(v, allowed):
+                yield self._made(v, allowed, answer, senses, answer.engine)
+                return
+            missed = np.maximum(allowed.lo - v, v - allowed.hi) / self.factor
+            off = missed > 0
+            inside = (2 + (margin or 1.0)) * missed + (margin or 1.0) / self.factor
+            lo = np.where(off & (v < allowed.lo), lo + inside, lo)
+            hi = np.where(off & (v > allowed.hi), hi - inside, hi)
+            if np.any(lo > hi):
+                break
+            again = engines.solve(self, replace(problem, lo=lo, hi=hi), near=answer)
+            if again.z is None:
+                break
+            z = again.z
+        assert answer.z is not None
+        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.limits, self.clock):
+            if self._holds(v, allowed):
+                yield self._made(v, allowed, answer, senses, f"{answer.engine}; decimals by {engine}")
+
+    def _holds(self, v: Ints, allowed: AllowedSet) -> bool:
+        return not len(allowed.outside(v)) and not self.fine.relations.residual(v).any()
+
+    def _made(self, v: Ints, allowed: AllowedSet, answer: Continuous, senses: Senses, engine: str) -> Protection:
+        """A table as a result; one that does not hold is the engine's fault."""
+        objective = self.distance.exact(v - self.fine.a, self.fine.decimals)
+        bound = min(Fraction(answer.bound), objective) if np.isfinite(answer.bound) else Fraction(0)
+        near = Fraction(OPTIMAL) * max(objective, Fraction(1, 10**9)) if self.options.grid is None else Fraction(0)
+        # On a grid whole costs may prove more than the floats of the bound tell: within their error they are the same.
+        error = Fraction(OPTIMAL) / 1000 * max(objective, Fraction(1, 10**9))
+        if answer.whole is not None:
+            bound = objective
+        status = "optimal" if objective - bound <= max(near, error) else "feasible"
+        units = 10 ** (self.fine.decimals + self.instance.weight_decimals)
+        try:
+            return self._protection(
+                status,
+                allowed=allowed,
+                knowledge=Knowledge.adjusted(v),
+                scaled=v,
+                bound_scaled=bound * units,
+                tolerance=max(near, error) * units,
+                engine=engine,
+                multipliers=None
+                if answer.multipliers is None
+                else answer.multipliers * 10.0 ** (self.instance.decimals + self.instance.weight_decimals),
+                details={
+                    "form": answer.form,
+                    "continuous": answer.objective,
+                    "check": None if answer.check is None else asdict(answer.check),
+                    "flipped": senses.flipped,
+                    "bent": senses.bent,
+                    "senses": {int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
+                },
+            )
+        except VerificationError as error_:
+            raise SolverError(f"{engine} gave an answer that does not hold: {error_}") from error_
+
+    # ---- what is said --------------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _grid_words(self) -> str:
+        if self.options.grid is None:
+            return f"{self.fine.decimals} decimals"
+        return "the table's own grid" if self.options.grid == "table" else f"multiples of {self.options.grid}"
+
+    @property
+    def _remedy(self) -> str:
+        return "ask for lower levels, free fixed cells or zeros, choose other senses, or allow soft_levels"
+
+    def _nothing(self, status: Any, reason: str, engine: str, **facts: Any) -> Protection:
+        a = self.fine.a
+        lo, hi = self.free
+        allowed = AllowedSet(a + lo, a + hi, (lo < hi).astype(np.int64))
+        return self._protection(
+            status, allowed=allowed, knowledge=Knowledge.adjusted(a), reason=reason, engine=engine, **facts
+        )
+
+    def _protection(self, status: Any, **facts: Any) -> Protection:
+        linear = self.distance.norm == "l1" and self.distance.weight is self.instance.weight
+        return Protection(
+            instance=self.fine,
+            method={"name": "controlled tabular adjustment", **self.options.stated(), "version": __version__},
+            status=status,
+            measure=None if linear else self.distance,
+            search_bound=False,
+            seconds=perf_counter() - self.began,
+            key=self.key,
+            **facts,
+        )

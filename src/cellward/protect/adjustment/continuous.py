@@ -1,0 +1,174 @@
+"""Continuous optimum of an adjustment: the least distance over M·z = 0 and the room of the cells, with multipliers and our own check of them.
+
+The form is chosen by structure: few numbers (leaf form, interior point), a network (minimum-cost flow, see attempt.py), the equations themselves
+(HiGHS), second-order cones (Clarabel), or sums along axes without any matrix. Whatever the engine, residuals and bound are computed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.protect.adjustment.distance import Distance
+from cellward.solve.separable import Separable
+from cellward.table.compact import Compact
+from cellward.table.relations import Relations
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Form = Literal["auto", "leaf", "network", "equation", "cone", "sums"]
+FORMS: tuple[Form, ...] = ("auto", "leaf", "network", "equation", "cone", "sums")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """lo ≤ z ≤ hi (floats in units of the table's last decimal, ±inf: no end), M·z = 0, and the distance."""
+
+    relations: Relations
+    lo: Floats
+    hi: Floats
+    distance: Distance
+    decimals: int
+
+    @cached_property
+    def costs(self) -> Separable:
+        """The distance for engines; for L∞ the L1 among its optima."""
+        return self.distance.separable(self.decimals)
+
+    @cached_property
+    def moving(self) -> Ints:
+        """Cells that may move."""
+        return np.flatnonzero(self.lo < self.hi)
+
+    @cached_property
+    def compact(self) -> Compact:
+        """The compact form of the moves of the cells that may move."""
+        r = self.relations
+        still = np.where(self.lo == self.hi, self.lo, 0.0)
+        if len(self.moving) == r.cells and not r.rhs.any():
+            return r.compact
+        return r.moves(self.moving, still.astype(np.int64) if still.any() else None, implied=True).compact
+
+    @property
+    def whole_still(self) -> bool:
+        """Whether cells that are moved by a fixed amount are moved by whole units, as the compact form takes them."""
+        still = self.lo[self.lo == self.hi]
+        return bool(np.all(still == np.rint(still)))
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """How well a point and its multipliers satisfy the conditions of optimality, computed by us: shares of natural sizes, 0 is perfect."""
+
+    additivity: float
+    """Largest |M·z| over the largest deviation."""
+    violation: float
+    """Largest violation of a bound over the largest deviation."""
+    gap: float
+    """(objective − bound) / objective: complementarity and stationarity together, since the bound holds for any multipliers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Continuous:
+    """An engine's answer. ``multipliers``: one an equation; ``bound`` is what they prove of the distance (in the user's units, in floats)."""
+
+    status: Literal["optimal", "infeasible", "unknown"]
+    form: Form
+    engine: str
+    z: Floats | None = None
+    objective: float = float("nan")
+    bound: float = float("-inf")
+    multipliers: Floats | None = field(default=None, repr=False)
+    check: Check | None = None
+    whole: Ints | None = None
+    """The deviations in units of what is published, where the engine works in these."""
+
+
+def prices(relations: Relations, multipliers: Floats) -> Floats:
+    """Mᵀ·y."""
+    return np.bincount(relations.indices, relations.coefs * multipliers[relations.row], relations.cells).astype(float)
+
+
+def value(problem: Problem, z: Floats) -> float:
+    """The distance of deviations in the engines' units."""
+    if problem.distance.norm != "linf":
+        return problem.costs.value(z)
+    each, own = problem.costs.absolute * np.abs(z), problem.distance.sensitive
+    return float(each[own].max(initial=0.0) + each[~own].max(initial=0.0))
+
+
+def proven(problem: Problem, multipliers: Floats, most: float) -> float:
+    """What multipliers prove of the least distance, whatever they are: the least of distance − (Mᵀy)·z over the room, cell by cell.
+
+    ``most``: a distance that some table has; those that are no dearer keep their cells within reach, which bounds the room.
+    """
+    g = prices(problem.relations, multipliers)
+    if problem.distance.norm == "linf":
+        own = problem.distance.sensitive
+        w = problem.costs.absolute
+        return sum(_proven_most(g[k], w[k], problem.lo[k], problem.hi[k]) for k in (own, ~own) if k.any())
+    reach = problem.costs.reach(most)
+    lo, hi = np.maximum(problem.lo, -reach), np.minimum(problem.hi, reach)
+    return min(most, problem.costs.dual_bound(g, np.minimum(lo, problem.hi), np.maximum(hi, problem.lo)))
+
+
+def _proven_most(g: Floats, w: Floats, lo: Floats, hi: Floats) -> float:
+    """A lower bound on τ − Σ g·z over all τ and lo ≤ z ≤ hi with w|z| ≤ τ: convex in τ, so two of its tangents bound it."""
+    with np.errstate(invalid="ignore"):
+        must = float(np.max(w * np.maximum(np.maximum(lo, -hi), 0.0), initial=0.0))
+    wide = np.divide(1.0, w, out=np.full(len(w), np.inf), where=w > 0)
+
+    def at(tau: float) -> tuple[float, float]:
+        with np.errstate(invalid="ignore"):
+            cap = np.where(np.isinf(wide), np.inf, tau * wide)
+        end = np.where(g > 0, np.minimum(hi, cap), np.maximum(lo, -cap))
+        bound = np.where(g > 0, cap < hi, -cap > lo) & (g != 0)
+        moved = np.where(g != 0, g * np.where(g != 0, end, 0.0), 0.0)
+        return tau - float(moved.sum()), 1.0 - float((np.abs(g) * wide)[bound & np.isfinite(wide)].sum())
+
+    low, high = must, max(2 * must, 1e-12)
+    value_low, slope_low = at(low)
+    if slope_low >= 0:
+        return value_low
+    for _ in range(200):
+        value_high, slope_high = at(high)
+        if slope_high >= 0:
+            break
+        low, value_low, slope_low, high = high, value_high, slope_high, 2 * high
+    else:
+        return float("-inf")
+    for _ in range(100):
+        middle = (low + high) / 2
+        found, slope = at(middle)
+        if slope >= 0:
+            high, value_high, slope_high = middle, found, slope
+        else:
+            low, value_low, slope_low = middle, found, slope
+    if slope_high == slope_low:
+        return min(value_low, value_high)
+    cross = (value_low - value_high + slope_high * high - slope_low * low) / (slope_high - slope_low)
+    cross = min(max(cross, low), high)
+    return max(value_low + slope_low * (cross - low), value_high + slope_high * (cross - high))
+
+
+def checked(
+    problem: Problem, form: Form, engine: str, z: Floats, multipliers: Floats | None, goal: float
+) -> Continuous:
+    """An engine's point with what we make of it; ``optimal`` when the gap is at most ``goal`` and the point is one."""
+    r = problem.relations
+    size = max(float(np.abs(z).max(initial=0.0)), 1e-300)
+    sums = np.bincount(r.row, r.coefs * z[r.indices], r.equations)
+    away = float(np.max(np.maximum(problem.lo - z, z - problem.hi), initial=0.0))
+    objective = value(problem, z)
+    bound = float("-inf") if multipliers is None else proven(problem, multipliers, objective)
+    gap = (objective - bound) / max(objective, 1e-12)
+    check = Check(float(np.abs(sums).max(initial=0.0)) / size, max(away, 0.0) / size, max(gap, 0.0))
+    right = check.additivity <= 1e-9 and check.violation <= 1e-6 and check.gap <= goal
+    return Continuous(
+        "optimal" if right else "unknown", form, engine, z, objective, min(bound, objective), multipliers, check
+    )

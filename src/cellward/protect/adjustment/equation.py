@@ -1,0 +1,214 @@
+"""Equation form of an adjustment: the linear program of the papers, M·(z⁺ − z⁻) = 0, for L1 and L∞; and how far levels must bend where there is none.
+
+The objective is scaled so that its least weight is 1: weights 1/a of totals above 10⁷ would fall below the solver's tolerance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.protect.adjustment.continuous import Continuous, Problem, checked
+from cellward.protect.method import Clock, Limits
+from cellward.solve.ask import ask
+from cellward.solve.highs import solve_lp
+from cellward.solve.model import LinearModel
+from cellward.solve.outcome import Outcome
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+GAP = 1e-6
+SLACK = 1e-9
+BENT = 1e-6
+"""A level that has to give way by more than this share of itself has to bend."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """z = Σ sign·x over the columns of each moving cell: z⁺ where it may rise, z⁻ where it may fall."""
+
+    problem: Problem
+    cell: Ints
+    sign: Floats
+    lower: Floats
+    upper: Floats
+
+    @staticmethod
+    def of(problem: Problem) -> _Parts:
+        up = np.flatnonzero((problem.hi > 0) & (problem.lo < problem.hi))
+        down = np.flatnonzero((problem.lo < 0) & (problem.lo < problem.hi))
+        return _Parts(
+            problem,
+            np.concatenate((up, down)),
+            np.repeat([1.0, -1.0], [len(up), len(down)]),
+            np.concatenate((np.maximum(problem.lo[up], 0), np.maximum(-problem.hi[down], 0))),
+            np.concatenate((problem.hi[up], -problem.lo[down])),
+        )
+
+    def values(self, x: Floats) -> Floats:
+        """Deviations of all cells."""
+        p = self.problem
+        still = np.where(p.lo == p.hi, p.lo, 0.0)
+        return np.asarray(still + np.bincount(self.cell, self.sign * x, p.relations.cells))
+
+    def entries(self, rows: Ints) -> tuple[Ints, Ints, Floats]:
+        """(row, column, coefficient) of the equations over these columns."""
+        r = self.problem.relations
+        ptr, entry = r.by_cell
+        many = ptr[self.cell + 1] - ptr[self.cell]
+        column = np.repeat(np.arange(len(self.cell)), many)
+        at = entry[np.repeat(ptr[self.cell] - np.cumsum(many) + many, many) + np.arange(int(many.sum()))]
+        return rows[r.row[at]], column, r.coefs[at] * self.sign[column]
+
+
+def solve(problem: Problem, limits: Limits, clock: Clock) -> Continuous:
+    """The least L1 or L∞ by a linear program."""
+    parts = _Parts.of(problem)
+    w = problem.costs.absolute
+    if problem.distance.norm != "linf":
+        return _l1(problem, parts, limits, clock)
+    own = problem.distance.sensitive
+    row, column, coef = _equations(parts)
+    m, n = problem.relations.equations, len(parts.cell)
+    capped = np.flatnonzero(w > 0)
+    place = np.full(len(w), -1, np.int64)
+    place[capped] = np.arange(len(capped))
+    mine = np.flatnonzero(place[parts.cell] >= 0)
+    row = np.concatenate((row, m + place[parts.cell[mine]], m + np.arange(len(capped))))
+    column = np.concatenate((column, mine, n + np.where(own[capped], 0, 1)))
+    coef = np.concatenate((coef, np.ones(len(mine)), -1 / w[capped]))
+    right = -_still(problem)
+    outcome, scale = _ask(
+        np.append(np.zeros(n), [1.0, 1.0]),
+        np.append(parts.lower, [0.0, 0.0]),
+        np.append(parts.upper, [np.inf, np.inf]),
+        (row, column, coef),
+        np.concatenate((right, np.full(len(capped), -np.inf))),
+        np.concatenate((right, np.zeros(len(capped)))),
+        limits,
+        clock,
+    )
+    if outcome.x is None:
+        return _none(outcome)
+    y = None if outcome.row_duals is None else outcome.row_duals[:m] * scale
+    first = checked(problem, "equation", outcome.solver, parts.values(outcome.x[:n]), y, GAP)
+    if first.status != "optimal":
+        return first
+    top = np.where(own, outcome.x[n], outcome.x[n + 1]) * (1 + SLACK)
+    cap = np.divide(top, w, out=np.full(len(w), np.inf), where=w > 0)
+    inside = replace(problem, lo=np.maximum(problem.lo, -cap), hi=np.maximum(np.minimum(problem.hi, cap), problem.lo))
+    second = _l1(inside, _Parts.of(inside), limits, clock)
+    if second.z is None:
+        return first
+    again = checked(problem, "equation", f"{outcome.solver}, then least L1", second.z, y, GAP)
+    return again if again.status == "optimal" else first
+
+
+def _l1(problem: Problem, parts: _Parts, limits: Limits, clock: Clock) -> Continuous:
+    right = -_still(problem)
+    cost = problem.costs.absolute[parts.cell]
+    outcome, scale = _ask(cost, parts.lower, parts.upper, _equations(parts), right, right, limits, clock)
+    if outcome.x is None:
+        return _none(outcome)
+    y = None if outcome.row_duals is None else outcome.row_duals * scale
+    return checked(problem, "equation", outcome.solver, parts.values(outcome.x), y, GAP)
+
+
+def _none(outcome: Outcome) -> Continuous:
+    return Continuous("infeasible" if outcome.status == "infeasible" else "unknown", "equation", outcome.solver)
+
+
+def _equations(parts: _Parts) -> tuple[Ints, Ints, Floats]:
+    return parts.entries(np.arange(parts.problem.relations.equations))
+
+
+def _still(problem: Problem) -> Floats:
+    """What the cells that are moved by a fixed amount add to each equation."""
+    r = problem.relations
+    still = np.where(problem.lo == problem.hi, problem.lo, 0.0)
+    return np.bincount(r.row, r.coefs * still[r.indices], r.equations).astype(float)
+
+
+def _ask(
+    cost: Floats,
+    lower: Floats,
+    upper: Floats,
+    entries: tuple[Ints, Ints, Floats],
+    row_lower: Floats,
+    row_upper: Floats,
+    limits: Limits,
+    clock: Clock,
+) -> tuple[Outcome, float]:
+    """HiGHS' answer, and what its duals must be multiplied by."""
+    from scipy.sparse import csr_matrix
+
+    positive = cost[cost > 0]
+    scale = float(positive.min()) if len(positive) else 1.0
+    row, column, coef = entries
+    matrix = csr_matrix((coef.astype(float), (row, column)), shape=(len(row_lower), len(cost)))
+    model = LinearModel(
+        cost=cost / scale,
+        lower=lower,
+        upper=upper,
+        indptr=matrix.indptr.astype(np.int64),
+        indices=matrix.indices.astype(np.int64),
+        coefs=matrix.data,
+        row_lower=row_lower,
+        row_upper=row_upper,
+    )
+    outcome = ask(
+        solve_lp,
+        model,
+        columns=model.columns,
+        rows=model.rows,
+        time_limit_s=clock.left,
+        threads=limits.threads,
+        seed=limits.seed,
+        stoppable=True,
+    )
+    if outcome.interrupted:
+        clock.stop()
+    return outcome, scale
+
+
+@dataclass(frozen=True, eq=False)
+class Bending:
+    """How far levels must give way so that there is a table at all: by ``amount`` (one a level, in units of the table); None: none helps."""
+
+    amount: Floats | None
+    engine: str
+    settled: bool
+
+
+def least_bending(
+    problem: Problem, cell: Ints, sense: Ints, least: Floats, size: Floats, limits: Limits, clock: Clock
+) -> Bending:
+    """The least Σ bending / size such that z + bending reaches every level; ``problem`` is the one without the levels."""
+    parts = _Parts.of(problem)
+    row, column, coef = _equations(parts)
+    m, n, k = problem.relations.equations, len(parts.cell), len(cell)
+    place = np.full(problem.relations.cells, -1, np.int64)
+    place[cell] = np.arange(k)
+    mine = np.flatnonzero(place[parts.cell] >= 0)
+    which = place[parts.cell[mine]]
+    row = np.concatenate((row, m + which, m + np.arange(k)))
+    column = np.concatenate((column, mine, n + np.arange(k)))
+    coef = np.concatenate((coef, sense[which] * parts.sign[mine], np.ones(k)))
+    right = -_still(problem)
+    outcome, _ = _ask(
+        np.concatenate((np.zeros(n), 1 / np.maximum(size, 1e-12))),
+        np.append(parts.lower, np.zeros(k)),
+        np.append(parts.upper, np.full(k, np.inf)),
+        (row, column, coef),
+        np.concatenate((right, least)),
+        np.concatenate((right, np.full(k, np.inf))),
+        limits,
+        clock,
+    )
+    if outcome.x is None:
+        return Bending(None, outcome.solver, outcome.status == "infeasible")
+    bending = outcome.x[n:]
+    return Bending(np.where(bending > BENT * np.maximum(least, 1.0), bending, 0.0), outcome.solver, True)

@@ -1,0 +1,168 @@
+"""Leaf form of an adjustment: few numbers u with every cell a sum of them, solved by the interior point of solve/interior.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.protect.adjustment.continuous import Continuous, Problem, checked
+from cellward.solve.interior import Interior, Rows, interior_point
+
+if TYPE_CHECKING:
+    from cellward.table.compact import Compact
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+MOST = 4500
+"""Numbers u up to which the matrix NᵀDN is formed (160 MB)."""
+ACCURACY = 1e-9
+GAP = 1e-6
+"""What is called optimal proves its distance to be within this share of the least."""
+SLACK = 1e-9
+"""By how much of themselves the two maxima of L∞ may be exceeded while L1 is made small among the optima."""
+
+
+class _Classes:
+    """Bounds, costs and forces of classes of cells that move alike."""
+
+    def __init__(self, problem: Problem, form: Compact) -> None:
+        self.problem, self.form, self.costs = problem, form, problem.costs
+        self.own = np.flatnonzero(form.of >= 0)
+        self.of, self.sign, self.cell = form.of[self.own], form.sign[self.own], problem.moving[self.own]
+
+    def box(self, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
+        """Bounds of the classes from those of all cells."""
+        low, high = self._ends(lo, hi)
+        return low[self._last(low)], -high[self._last(high)]
+
+    def _ends(self, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
+        """For every cell what it keeps its class above, and (with the sign turned) below."""
+        below, above = lo[self.cell], hi[self.cell]
+        return np.where(self.sign > 0, below, -above), np.where(self.sign > 0, -above, below)
+
+    def _last(self, size: Floats) -> Ints:
+        """The cell of every class with the largest ``size``."""
+        order = np.lexsort((size, self.of))
+        return order[np.append(np.flatnonzero(np.diff(self.of[order])), len(order) - 1)] if len(order) else order
+
+    def total(self, weight: Floats) -> Floats:
+        """Weights of classes: the sum over their cells."""
+        return np.bincount(self.of, weight[self.cell], self.form.classes).astype(float)
+
+    def most(self, weight: Floats, cells: Bools) -> Floats:
+        """The largest weight among some cells of each class, 0 where it has none of them."""
+        mine = np.where(cells, weight, 0.0)[self.cell]
+        return np.asarray(mine[self._last(mine)])
+
+    def spread(self, z: Floats) -> Floats:
+        """Deviations of all cells."""
+        p = self.problem
+        out = np.where(p.lo == p.hi, p.lo, 0.0)
+        out[p.moving] = self.form.cells(z)
+        return out
+
+    def forces(self, found: Interior, box: Rows, caps: Sequence[tuple[Rows, Bools]]) -> Floats:
+        """What pulls at each moving cell: the slope of its cost, less the push of the bounds that are its own."""
+        absolute, square = (x[self.cell] for x in (self.costs.absolute, self.costs.square))
+        if caps:
+            absolute = 0 * absolute
+        total = np.bincount(self.of, absolute, self.form.classes)[self.of]
+        share = np.divide(absolute, total, out=np.zeros(len(self.of)), where=total > 0)
+        force = self.sign * (share * found.slope[self.of] + 2 * square * found.z[self.of])
+        low, high = self._ends(self.problem.lo, self.problem.hi)
+        first = 0
+        push = np.zeros(len(self.of))
+        for rows, owners in ((box, (self._last(low), self._last(high))), *((r, self._owners(own)) for r, own in caps)):
+            y = found.multipliers[first : first + len(rows.cell)]
+            first += len(rows.cell)
+            up = rows.sign > 0
+            np.add.at(push, owners[0][rows.cell[up]], y[up])
+            np.add.at(push, owners[1][rows.cell[~up]], -y[~up])
+        out = np.zeros(self.form.relations.cells)
+        out[self.own] = force - self.sign * push
+        return out
+
+    def _owners(self, cells: Bools) -> tuple[Ints, Ints]:
+        mine = np.where(cells, self.costs.absolute, 0.0)[self.cell]
+        return self._last(mine), self._last(mine)
+
+
+def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
+    """The least distance in the leaf form."""
+    form = problem.compact
+    classes = _Classes(problem, form)
+    low, high = classes.box(problem.lo, problem.hi)
+    words = f"interior point on {form.matrix.shape[1]:,} numbers for {form.classes:,} classes of cells"
+    if form.condition.shape[0]:
+        words += f" with {form.condition.shape[0]:,} conditions"
+    if np.any(low > high):
+        return Continuous("infeasible", "leaf", "cells that move alike")
+    costs, box = problem.costs, Rows.box(low, high)
+    if problem.distance.norm == "linf":
+        caps = []
+        for k, cells in enumerate((problem.distance.sensitive, ~problem.distance.sensitive)):
+            with np.errstate(divide="ignore"):
+                caps.append((Rows.caps(1 / classes.most(costs.absolute, cells), k), cells))
+        found = _run(form, Rows.joined(box, *(rows for rows, _ in caps)), time_limit_s, grow_cost=np.ones(2))
+        first = checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, caps), GAP)
+        return (
+            first if first.status != "optimal" else _least_l1(problem, classes, first, found.tau, words, time_limit_s)
+        )
+    found = _run(form, box, time_limit_s, absolute=classes.total(costs.absolute), square=classes.total(costs.square))
+    return checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, ()), GAP)
+
+
+def _run(form: Compact, rows: Rows, time_limit_s: float | None, **costs: Floats) -> Interior:
+    none = np.zeros(form.classes)
+    return interior_point(
+        form.matrix,
+        form.condition,
+        form.rhs,
+        form.constant,
+        rows,
+        absolute=costs.get("absolute", none),
+        square=costs.get("square", none),
+        grow_cost=costs.get("grow_cost"),
+        accuracy=ACCURACY,
+        time_limit_s=time_limit_s,
+    )
+
+
+def _least_l1(
+    problem: Problem, classes: _Classes, first: Continuous, tau: Floats, words: str, time_limit_s: float | None
+) -> Continuous:
+    """Among the optima of L∞ the one of least L1: the maxima become bounds of the cells."""
+    w, own = problem.costs.absolute, problem.distance.sensitive
+    top = np.where(own, tau[0], tau[1]) * (1 + SLACK)
+    cap = np.divide(top, w, out=np.full(len(w), np.inf), where=w > 0)
+    form = classes.form
+    low, high = classes.box(np.maximum(problem.lo, -cap), np.minimum(problem.hi, cap))
+    found = _run(form, Rows.box(low, np.maximum(low, high)), time_limit_s, absolute=classes.total(w))
+    second = checked(problem, "leaf", f"{words}, then least L1", classes.spread(found.z), first.multipliers, GAP)
+    return second if second.status == "optimal" else first
+
+
+def _multipliers(classes: _Classes, found: Interior, box: Rows, caps: Sequence[tuple[Rows, Bools]]) -> Floats | None:
+    """Multipliers of the table's equations from those of the bounds."""
+    if not np.isfinite(found.z).all() or not np.isfinite(found.multipliers).all():
+        return None
+    problem, form = classes.problem, classes.form
+    y = form.multipliers(classes.forces(found, box, caps))
+    out = np.zeros(problem.relations.equations)
+    out[_equations_of(problem)] = y
+    return out
+
+
+def _equations_of(problem: Problem) -> Ints:
+    """The equations of the table that the compact form is of."""
+    r = problem.relations
+    if problem.compact.relations is r:
+        return np.arange(r.equations)
+    moving = np.zeros(r.cells, bool)
+    moving[problem.moving] = True
+    return np.unique(r.row[moving[r.indices]])

@@ -1,0 +1,372 @@
+"""Clarabel: controlled tabular adjustment in second-order cones; every answer is measured before it is believed.
+
+The cones are those of paper 004, section 5.3: |z| is the least t with (t, z) in the second-order cone (5.18), and
+√(z² + δ²) the least t with (t, z, δ) in it (5.17). A cell whose bounds leave z one sign needs no cone: there |z| is ±z.
+
+z  deviations         M·z = r  equations          y  multipliers of the equations
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.errors import SolverError
+from cellward.solve.dual import SURE, contradiction, lower_bound
+from cellward.solve.model import Floats
+from cellward.solve.separable import Separable
+
+ConeStatus = Literal["optimal", "infeasible", "unknown"]
+
+TOLERANCES: Final = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+"""Asked of Clarabel on the scaled model; what it reaches of them is measured afterwards."""
+
+TRUSTED_GAP: Final = 1e-7
+"""Optimal: the objective is within this share of a lower bound computed by ourselves."""
+
+TRUSTED_RESIDUAL: Final = 1e-9
+"""An equation may miss its right-hand side by this share of the largest number in the model."""
+
+ROUNDING: Final = 1e-12
+"""A miss by this share of the numbers in an equation comes from adding them."""
+
+NEGLIGIBLE: Final = 1e-9
+"""A gap of so little is none, in the unit of the objective: a middling cell's move by the largest that is forced."""
+
+POLISHES: Final = 2
+LONGEST_POLISH: Final = 100
+"""Steps of conjugate gradients in each."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConeAnswer:
+    """What became of one adjustment with its senses fixed.
+
+    ``optimal``: z keeps its bounds and, within tolerance, the equations, and ``objective`` (computed from z) is within
+    tolerance of ``bound``, a lower bound computed from ``multipliers`` by ourselves. ``infeasible``: the multipliers
+    contradict the equations. ``unknown``: neither could be shown; what was found is there to be looked at.
+    ``residual`` and ``violation`` are the largest misses of an equation and of a bound at z, in units of the table.
+    """
+
+    status: ConeStatus
+    z: Floats | None = field(default=None, repr=False)
+    multipliers: Floats | None = field(default=None, repr=False)
+    objective: float = float("nan")
+    bound: float = float("-inf")
+    residual: float = float("nan")
+    violation: float = float("nan")
+    iterations: int = 0
+    seconds: float = 0.0
+    solver: str = ""
+
+
+def solve_cones(
+    matrix: Any,
+    rhs: Floats,
+    lo: Floats,
+    hi: Floats,
+    *,
+    absolute: Floats | None = None,
+    square: Floats | None = None,
+    huber: Floats | None = None,
+    delta: float = 0.0,
+    time_limit_s: float | None = None,
+    threads: int = 1,
+) -> ConeAnswer:
+    """Minimise Σ absolute·|z| + square·z² + huber·(√(z² + δ²) − δ) over M·z = rhs, lo ≤ z ≤ hi; M is a scipy CSR matrix.
+
+    >>> import numpy as np, scipy.sparse
+    >>> sum_of_three = scipy.sparse.csr_array(np.ones((1, 3)))
+    >>> lo, hi = np.array([3.0, -5.0, -5.0]), np.full(3, np.inf)
+    >>> answer = solve_cones(sum_of_three, np.zeros(1), lo, hi, absolute=np.array([1.0, 1.0, 2.0]))
+    >>> answer.status, answer.z[:2].round(6).tolist(), round(answer.objective, 6)
+    ('optimal', [3.0, -3.0], 6.0)
+    """
+    began = perf_counter()
+    distance = Separable.of(matrix.shape[1], absolute=absolute, square=square, huber=huber, delta=delta)
+    rhs, lo, hi = (np.asarray(v, np.float64) for v in (rhs, lo, hi))
+    _check(matrix, rhs, lo, hi)
+    if np.any(lo > hi):
+        return ConeAnswer(status="infeasible", seconds=perf_counter() - began, solver="bounds")
+
+    free = lo < hi
+    fixed = np.where(free, 0.0, lo)
+    part = matrix[:, np.flatnonzero(free)]
+    live = np.diff(part.indptr) > 0
+    rest, missed = rhs - matrix @ fixed, _missed(matrix, rhs, fixed, TRUSTED_RESIDUAL) & ~live
+    if np.any(missed):
+        y, seconds = np.where(missed, np.sign(rest), 0.0), perf_counter() - began
+        return ConeAnswer(status="infeasible", multipliers=y, seconds=seconds, solver="fixed cells")
+    nearest = np.clip(0.0, lo, hi)
+    if not np.any(live) or not np.any(_missed(matrix, rhs, nearest, ROUNDING)):
+        return replace(_without_prices(matrix, rhs, distance, nearest), seconds=perf_counter() - began)
+
+    model = _Conic.of(part[np.flatnonzero(live)], rest[live], lo[free], hi[free], distance.of_cells(free))
+    left = None if time_limit_s is None else max(0.0, time_limit_s - (perf_counter() - began))
+    found = model.solve(left, threads)
+    z, y = fixed, np.zeros(len(rhs))
+    z[free], y[live] = found.z, found.y
+    answer = _judge(matrix, rhs, lo, hi, distance, z, y, found)
+    return replace(answer, iterations=found.iterations, seconds=perf_counter() - began, solver=found.words)
+
+
+def _missed(matrix: Any, rhs: Floats, z: Floats, share: float) -> NDArray[np.bool_]:
+    """Which equations z misses by more than this share of the numbers in them."""
+    missed: NDArray[np.bool_] = np.abs(matrix @ z - rhs) > share * (abs(matrix) @ np.abs(z) + np.abs(rhs))
+    return missed
+
+
+def _without_prices(matrix: Any, rhs: Floats, distance: Separable, nearest: Floats) -> ConeAnswer:
+    """The answer when the deviations next to 0 satisfy the equations as they are: nothing costs less."""
+    return ConeAnswer(
+        status="optimal",
+        z=nearest,
+        multipliers=np.zeros(len(rhs)),
+        objective=distance.value(nearest),
+        bound=distance.value(nearest),
+        residual=float(np.max(np.abs(matrix @ nearest - rhs), initial=0.0)),
+        violation=0.0,
+        solver="bounds",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Clarabel's own words, copied out of its object, in the units of the table."""
+
+    words: str
+    z: Floats
+    y: Floats
+    claims_infeasible: bool
+    iterations: int
+    cost_unit: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Conic:
+    """min ½·x·P·x + q·x over A·x + s = b, s in the cones: first no slack (equations), then slack ≥ 0 (bounds), then cones.
+
+    x is the scaled z, then a tip t for each cone. z = cell·x, an equation is divided by ``row``, costs by ``cost_unit``.
+    """
+
+    P: Any
+    q: Floats
+    A: Any
+    b: Floats
+    bounds: int
+    pairs: int
+    triples: int
+    cell: Floats
+    row: Floats
+    cost_unit: float
+
+    @classmethod
+    def of(cls, matrix: Any, rhs: Floats, lo: Floats, hi: Floats, distance: Separable) -> _Conic:
+        from scipy import sparse
+
+        m, n = matrix.shape
+        cell, row, cost_unit = _units(matrix, rhs, lo, hi, distance)
+        corner, rounded = distance.corner_and_round()
+        one_sign = np.where(lo >= 0, 1.0, np.where(hi <= 0, -1.0, 0.0))
+        pairs, triples = np.flatnonzero((corner > 0) & (one_sign == 0)), np.flatnonzero(rounded > 0)
+        coned = np.concatenate([pairs, triples])
+        columns = n + len(coned)
+
+        unit = np.concatenate([cell, cell[coned]])
+        slope = np.concatenate([one_sign * corner, corner[pairs], rounded[triples]])
+        curve = np.concatenate([2.0 * distance.square, np.zeros(len(coned))])
+
+        # The rows of a cone are t, z and, in a triple, δ: s = b − A·x with −1 at t and z, and δ in b.
+        tip = np.concatenate([2 * np.arange(len(pairs)), 2 * len(pairs) + 3 * np.arange(len(triples))])
+        where = (np.concatenate([tip, tip + 1]), np.concatenate([n + np.arange(len(coned)), coned]))
+        cone_rows = 2 * len(pairs) + 3 * len(triples)
+        cone_side = np.zeros(cone_rows)
+        cone_side[tip[len(pairs) :] + 2] = distance.delta / cell[triples]
+
+        above, below = np.flatnonzero(np.isfinite(hi)), np.flatnonzero(np.isfinite(lo))
+        identity = sparse.eye_array(n, columns, format="csr")
+        equations = sparse.diags_array(1.0 / row) @ matrix @ sparse.diags_array(cell)
+        blocks = [
+            sparse.hstack([equations, sparse.csr_array((m, len(coned)))], format="csr"),
+            identity[above],
+            -identity[below],
+            sparse.csr_array((np.full(2 * len(coned), -1.0), where), shape=(cone_rows, columns)),
+        ]
+        return cls(
+            P=sparse.csc_matrix(sparse.diags_array(curve * unit * unit / cost_unit)),
+            q=slope * unit / cost_unit,
+            A=sparse.csc_matrix(sparse.vstack(blocks)),
+            b=np.concatenate([rhs / row, (hi / cell)[above], -(lo / cell)[below], cone_side]),
+            bounds=len(above) + len(below),
+            pairs=len(pairs),
+            triples=len(triples),
+            cell=cell,
+            row=row,
+            cost_unit=cost_unit,
+        )
+
+    def solve(self, time_limit_s: float | None, threads: int) -> _Found:
+        """Run Clarabel; Ctrl-C stops it between two iterations."""
+        import clarabel
+
+        m, n = len(self.row), len(self.cell)
+        cones = [clarabel.ZeroConeT(m), clarabel.NonnegativeConeT(self.bounds)]
+        cones += [clarabel.SecondOrderConeT(2)] * self.pairs + [clarabel.SecondOrderConeT(3)] * self.triples
+        settings = clarabel.DefaultSettings()
+        options = {"verbose": False, "max_threads": int(threads)} | TOLERANCES
+        if time_limit_s is not None:
+            options["time_limit"] = time_limit_s
+        for name, value in options.items():
+            setattr(settings, name, value)
+        try:
+            problem = clarabel.DefaultSolver(self.P, self.q, self.A, self.b, cones, settings)
+            with _ctrl_c() as pressed:
+                problem.set_termination_callback(lambda _: pressed.is_set())
+                solution = problem.solve()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic of Rust is no Exception
+            raise SolverError(
+                f"Clarabel failed on {m} equations of {n} cells: {type(error).__name__}: {error}; try another method."
+            ) from error
+        word = str(solution.status)
+        return _Found(
+            words=f"Clarabel {clarabel.__version__}: {word}",
+            z=np.array(solution.x, np.float64)[:n] * self.cell,
+            y=-np.array(solution.z, np.float64)[:m] / self.row * self.cost_unit,
+            claims_infeasible=word in ("PrimalInfeasible", "AlmostPrimalInfeasible"),
+            iterations=int(solution.iterations),
+            cost_unit=self.cost_unit,
+        )
+
+
+def _units(matrix: Any, rhs: Floats, lo: Floats, hi: Floats, distance: Separable) -> tuple[Floats, Floats, float]:
+    """Units of the cells, of the equations and of the objective, in which an interior point loses the fewest digits.
+
+    With weights w = 1/a a cell counted in units of 1/√w = √a stands half way between its deviation counted in ones
+    (costs differ by the spread of a) and in parts of a (equations do). Measured on tables with a from 1 to 10⁸: the gap
+    stays below 1e-9, where either end leaves 1e-4 or residuals as large. The largest deviation that bounds or right-hand
+    sides force becomes 1, the middle cost of a unit too.
+    """
+    weight = distance.absolute + distance.square + distance.huber
+    some = weight > 0
+    sides = np.stack([np.abs(lo), np.abs(hi)])
+    size = np.max(np.where(np.isfinite(sides), sides, 0.0), axis=0)
+    size = np.sqrt(np.where(size > 0, size, np.median(size[size > 0]) if np.any(size > 0) else 1.0))
+    cell = 1.0 / np.sqrt(np.where(some, weight, 1.0))
+    cell[~some] = size[~some] * (np.median((cell / size)[some]) if np.any(some) else 1.0)
+
+    row = _largest_entries(matrix, cell)
+    forced = max(np.max(np.maximum(lo, -hi) / cell, initial=0.0), np.max(np.abs(rhs) / row, initial=0.0))
+    cell, row = cell * (forced or 1.0), row * (forced or 1.0)
+    cost = (distance.absolute + distance.huber) * cell + distance.square * cell * cell
+    return cell, row, float(np.median(cost[some])) if np.any(some) else 1.0
+
+
+def _largest_entries(matrix: Any, cell: Floats) -> Floats:
+    """The largest entry of each row, columns scaled (no row is empty)."""
+    entries = np.abs(matrix.data) * cell[matrix.indices]
+    return np.maximum.reduceat(entries, matrix.indptr[:-1]) if len(entries) else np.ones(matrix.shape[0])
+
+
+def _judge(
+    matrix: Any, rhs: Floats, lo: Floats, hi: Floats, distance: Separable, z: Floats, y: Floats, found: _Found
+) -> ConeAnswer:
+    """What the point and the multipliers show, whatever Clarabel says of them."""
+    if not (np.all(np.isfinite(z)) and np.all(np.isfinite(y))):
+        return ConeAnswer(status="unknown")
+    if found.claims_infeasible and contradiction(matrix, rhs, lo, hi, y) > SURE:
+        return ConeAnswer(status="infeasible", multipliers=y)
+
+    z = _polish(matrix, rhs, lo, hi, np.clip(z, lo, hi))
+    residual = float(np.max(np.abs(matrix @ z - rhs), initial=0.0))
+    violation = float(max(np.max(lo - z, initial=0.0), np.max(z - hi, initial=0.0)))
+    feasible = residual <= TRUSTED_RESIDUAL * max(np.max(np.abs(z)), np.max(np.abs(rhs))) and violation == 0.0
+    objective = distance.value(z)
+    bound = lower_bound(distance, matrix, rhs, lo, hi, y, (1.001 if feasible else 10.0) * objective)
+    slack = TRUSTED_GAP * objective + NEGLIGIBLE * found.cost_unit
+    proven = feasible and abs(objective - bound) <= slack
+    return ConeAnswer(
+        status="optimal" if proven else "unknown",
+        z=z,
+        multipliers=y,
+        objective=objective,
+        bound=min(bound, objective) if proven else bound,
+        residual=residual,
+        violation=violation,
+    )
+
+
+def _polish(matrix: Any, rhs: Floats, lo: Floats, hi: Floats, z: Floats) -> Floats:
+    """The point moved onto the equations: least squares in units of each cell's room, so that bounds stay out of the way."""
+    best, smallest = z, np.max(np.abs(rhs - matrix @ z), initial=0.0)
+    for _ in range(POLISHES):
+        room = np.minimum(np.minimum(z - lo, hi - z), np.max(np.abs(z)))
+        z = np.clip(z + _least_squares(matrix, rhs - matrix @ z, room), lo, hi)
+        residual = np.max(np.abs(rhs - matrix @ z), initial=0.0)
+        if not residual < smallest:
+            break
+        best, smallest = z, residual
+    return best
+
+
+def _least_squares(matrix: Any, miss: Floats, room: Floats) -> Floats:
+    """A step d with M·d ≈ miss and the least Σ (d/room)², by conjugate gradients on the normal equations (CGLS)."""
+    transposed = matrix.T.tocsr()
+    x = np.zeros(len(room))
+    s = room * (transposed @ miss)
+    p, size, first = s, float((s * s).sum()), float((s * s).sum())  # not @: BLAS would wake threads that spin on
+    for _ in range(LONGEST_POLISH):
+        if not size > 1e-24 * first:
+            break
+        q = matrix @ (room * p)
+        length = float((q * q).sum())
+        if not length > 0:
+            break
+        x = x + (size / length) * p
+        miss = miss - (size / length) * q
+        s = room * (transposed @ miss)
+        before, size = size, float((s * s).sum())
+        p = s + (size / before) * p
+    return room * x
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets instead of raising; it is raised at the end. Clarabel swallows what a callback raises.
+
+    Only the main thread hears of Ctrl-C; in another one nothing changes.
+    """
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed.is_set():
+            signal.raise_signal(signal.SIGINT)
+
+
+def _check(matrix: Any, rhs: Floats, lo: Floats, hi: Floats) -> None:
+    """Refuse what would make the solver misread the model or a NaN pass for a number."""
+    m, n = matrix.shape
+    if matrix.format != "csr":
+        raise SolverError(f"The equations come as a {matrix.format} matrix; give scipy's csr.")
+    for name, array, wanted in (("rhs", rhs, m), ("lo", lo, n), ("hi", hi, n)):
+        if array.shape != (wanted,):
+            raise SolverError(f"The {name} of the equations has shape {array.shape}; give {wanted} numbers.")
+    if not (np.all(np.isfinite(matrix.data)) and np.all(np.isfinite(rhs))):
+        raise SolverError("The coefficients and right-hand sides of the equations must be finite numbers.")
+    if np.any(np.isnan(lo)) or np.any(np.isnan(hi)) or np.any(lo == np.inf) or np.any(hi == -np.inf):
+        raise SolverError("The bounds of the deviations may be numbers, −inf below and inf above, nothing else.")
