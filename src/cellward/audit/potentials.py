@@ -49,7 +49,7 @@ def potentials(part: Part, network: Network, d: Whole) -> tuple[Ints, int] | Non
     )
     if q > LARGEST_DENOMINATOR or largest(length) * network.nodes * q >= SAFE:
         return None
-    distance = _distances(
+    distance = distances(
         network.nodes, np.concatenate((tail[up], head[down])), np.concatenate((head[up], tail[down])), length
     )
     if distance is None:
@@ -61,7 +61,7 @@ def potentials(part: Part, network: Network, d: Whole) -> tuple[Ints, int] | Non
     return n[part.equations], q
 
 
-def _distances(nodes: int, tail: Ints, head: Ints, length: Ints) -> Ints | None:
+def distances(nodes: int, tail: Ints, head: Ints, length: Ints) -> Ints | None:
     """Shortest distances to every node from anywhere (Bellman and Ford, a round being all arcs out of changed nodes); None with a negative cycle."""
     order = np.argsort(tail.astype(np.min_scalar_type(nodes)), kind="stable")
     head, length = head[order], length[order]

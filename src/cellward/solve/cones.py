@@ -2,6 +2,8 @@
 
 The cones are those of paper 004, section 5.3: |z| is the least t with (t, z) in the second-order cone (5.18), and
 √(z² + δ²) the least t with (t, z, δ) in it (5.17). A cell whose bounds leave z one sign needs no cone: there |z| is ±z.
+Of the pseudo-Huber function the solver sees u = t − δ, since t and δ share their leading digits where z is small:
+z² ≤ u·(u + 2δ) is the same cone, and with k·u and (u + 2δ)/k for its factors both are of the size of z.
 
 z  deviations         M·z = r  equations          y  multipliers of the equations
 """
@@ -35,6 +37,13 @@ TRUSTED_GAP: Final = 1e-7
 TRUSTED_RESIDUAL: Final = 1e-9
 """An equation may miss its right-hand side by this share of the largest number in the model."""
 
+ASKED_GAP: Final = 1e-8
+REGULARISATIONS: Final = (1e-8, 1e-10)
+"""When the first leaves a gap above the one asked for, the second is tried and the better answer kept.
+
+Large tables need the second, tables with many redundant equations (three dimensions and more) the first.
+"""
+
 ROUNDING: Final = 1e-12
 """A miss by this share of the numbers in an equation comes from adding them."""
 
@@ -42,8 +51,9 @@ NEGLIGIBLE: Final = 1e-9
 """A gap of so little is none, in the unit of the objective: a middling cell's move by the largest that is forced."""
 
 POLISHES: Final = 2
-LONGEST_POLISH: Final = 100
-"""Steps of conjugate gradients in each."""
+LONGEST_POLISH: Final = 200
+SPARE_ROOM: Final = 1e3
+"""Passes that move the point onto the equations, conjugate-gradient steps in each, and the most room a cell needs."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,6 +76,11 @@ class ConeAnswer:
     iterations: int = 0
     seconds: float = 0.0
     solver: str = ""
+
+    @property
+    def gap(self) -> float:
+        """Objective less bound, as a share of the objective (nan without a point)."""
+        return (self.objective - self.bound) / self.objective if self.objective else -self.bound
 
 
 def solve_cones(
@@ -110,12 +125,22 @@ def solve_cones(
         return replace(_without_prices(matrix, rhs, distance, nearest), seconds=perf_counter() - began)
 
     model = _Conic.of(part[np.flatnonzero(live)], rest[live], lo[free], hi[free], distance.of_cells(free))
-    left = None if time_limit_s is None else max(0.0, time_limit_s - (perf_counter() - began))
-    found = model.solve(left, threads)
-    z, y = fixed, np.zeros(len(rhs))
-    z[free], y[live] = found.z, found.y
-    answer = _judge(matrix, rhs, lo, hi, distance, z, y, found)
-    return replace(answer, iterations=found.iterations, seconds=perf_counter() - began, solver=found.words)
+    best, iterations = ConeAnswer(status="unknown"), 0
+    for regularisation in REGULARISATIONS:
+        spent = perf_counter() - began
+        left = np.inf if time_limit_s is None else time_limit_s - spent
+        if iterations and left <= 0:
+            break
+        found = model.solve(max(0.0, left), threads, regularisation)
+        iterations += found.iterations
+        z, y = fixed.copy(), np.zeros(len(rhs))
+        z[free], y[live] = found.z, found.y
+        answer = replace(_judge(matrix, rhs, lo, hi, distance, z, y, found), solver=found.words)
+        if best.status == "unknown" or answer.gap < best.gap:
+            best = answer
+        if answer.status == "infeasible" or (answer.status == "optimal" and answer.gap <= ASKED_GAP):
+            break
+    return replace(best, iterations=iterations, seconds=perf_counter() - began)
 
 
 def _missed(matrix: Any, rhs: Floats, z: Floats, share: float) -> NDArray[np.bool_]:
@@ -180,16 +205,22 @@ class _Conic:
         coned = np.concatenate([pairs, triples])
         columns = n + len(coned)
 
-        unit = np.concatenate([cell, cell[coned]])
+        k = _stretch(cell[triples], distance.delta)
+        unit = np.concatenate([cell, cell[pairs], cell[triples] / k])
         slope = np.concatenate([one_sign * corner, corner[pairs], rounded[triples]])
         curve = np.concatenate([2.0 * distance.square, np.zeros(len(coned))])
 
-        # The rows of a cone are t, z and, in a triple, δ: s = b − A·x with −1 at t and z, and δ in b.
-        tip = np.concatenate([2 * np.arange(len(pairs)), 2 * len(pairs) + 3 * np.arange(len(triples))])
-        where = (np.concatenate([tip, tip + 1]), np.concatenate([n + np.arange(len(coned)), coned]))
+        # s = b − A·x: a pair is (t, z); a triple is half the sum of the two factors, z, half their difference.
         cone_rows = 2 * len(pairs) + 3 * len(triples)
+        pair, triple = 2 * np.arange(len(pairs)), 2 * len(pairs) + 3 * np.arange(len(triples))
+        tip_of_pair, tip_of_triple = np.split(n + np.arange(len(coned)), [len(pairs)])
+        where = (
+            np.concatenate([pair, pair + 1, triple, triple + 1, triple + 2]),
+            np.concatenate([tip_of_pair, pairs, tip_of_triple, triples, tip_of_triple]),
+        )
+        entries = [np.full(2 * len(pairs), 1.0), (1 + 1 / k**2) / 2, np.ones(len(triples)), (1 / k**2 - 1) / 2]
         cone_side = np.zeros(cone_rows)
-        cone_side[tip[len(pairs) :] + 2] = distance.delta / cell[triples]
+        cone_side[triple] = cone_side[triple + 2] = distance.delta / (k * cell[triples])
 
         above, below = np.flatnonzero(np.isfinite(hi)), np.flatnonzero(np.isfinite(lo))
         identity = sparse.eye_array(n, columns, format="csr")
@@ -198,8 +229,9 @@ class _Conic:
             sparse.hstack([equations, sparse.csr_array((m, len(coned)))], format="csr"),
             identity[above],
             -identity[below],
-            sparse.csr_array((np.full(2 * len(coned), -1.0), where), shape=(cone_rows, columns)),
+            sparse.csr_array((-np.concatenate(entries), where), shape=(cone_rows, columns)),
         ]
+        blocks[-1].eliminate_zeros()
         return cls(
             P=sparse.csc_matrix(sparse.diags_array(curve * unit * unit / cost_unit)),
             q=slope * unit / cost_unit,
@@ -213,7 +245,7 @@ class _Conic:
             cost_unit=cost_unit,
         )
 
-    def solve(self, time_limit_s: float | None, threads: int) -> _Found:
+    def solve(self, time_limit_s: float, threads: int, regularisation: float) -> _Found:
         """Run Clarabel; Ctrl-C stops it between two iterations."""
         import clarabel
 
@@ -221,10 +253,13 @@ class _Conic:
         cones = [clarabel.ZeroConeT(m), clarabel.NonnegativeConeT(self.bounds)]
         cones += [clarabel.SecondOrderConeT(2)] * self.pairs + [clarabel.SecondOrderConeT(3)] * self.triples
         settings = clarabel.DefaultSettings()
-        options = {"verbose": False, "max_threads": int(threads)} | TOLERANCES
-        if time_limit_s is not None:
-            options["time_limit"] = time_limit_s
-        for name, value in options.items():
+        options = {
+            "verbose": False,
+            "max_threads": int(threads),
+            "time_limit": time_limit_s,
+            "static_regularization_constant": regularisation,
+        }
+        for name, value in (options | TOLERANCES).items():
             setattr(settings, name, value)
         try:
             problem = clarabel.DefaultSolver(self.P, self.q, self.A, self.b, cones, settings)
@@ -267,8 +302,15 @@ def _units(matrix: Any, rhs: Floats, lo: Floats, hi: Floats, distance: Separable
     row = _largest_entries(matrix, cell)
     forced = max(np.max(np.maximum(lo, -hi) / cell, initial=0.0), np.max(np.abs(rhs) / row, initial=0.0))
     cell, row = cell * (forced or 1.0), row * (forced or 1.0)
-    cost = (distance.absolute + distance.huber) * cell + distance.square * cell * cell
+    corner, rounded = distance.corner_and_round()
+    cost = corner * cell + distance.square * cell * cell + rounded * cell / _stretch(cell, distance.delta)
     return cell, row, float(np.median(cost[some])) if np.any(some) else 1.0
+
+
+def _stretch(cell: Floats, delta: float) -> Floats:
+    """The k that makes k·u and (u + 2δ)/k of one size at z = cell: 2δ/cell for a large δ, 1 for a small one."""
+    k: Floats = np.maximum(1.0, 2.0 * delta / cell)
+    return k
 
 
 def _largest_entries(matrix: Any, cell: Floats) -> Floats:
@@ -286,9 +328,9 @@ def _judge(
     if found.claims_infeasible and contradiction(matrix, rhs, lo, hi, y) > SURE:
         return ConeAnswer(status="infeasible", multipliers=y)
 
-    z = _polish(matrix, rhs, lo, hi, np.clip(z, lo, hi))
+    z = _polish(matrix, rhs, lo, hi, distance, np.clip(z, lo, hi))
     residual = float(np.max(np.abs(matrix @ z - rhs), initial=0.0))
-    violation = float(max(np.max(lo - z, initial=0.0), np.max(z - hi, initial=0.0)))
+    violation = float(np.max(np.maximum(lo - z, z - hi), initial=0.0)) + 0.0
     feasible = residual <= TRUSTED_RESIDUAL * max(np.max(np.abs(z)), np.max(np.abs(rhs))) and violation == 0.0
     objective = distance.value(z)
     bound = lower_bound(distance, matrix, rhs, lo, hi, y, (1.001 if feasible else 10.0) * objective)
@@ -305,11 +347,17 @@ def _judge(
     )
 
 
-def _polish(matrix: Any, rhs: Floats, lo: Floats, hi: Floats, z: Floats) -> Floats:
-    """The point moved onto the equations: least squares in units of each cell's room, so that bounds stay out of the way."""
+def _polish(matrix: Any, rhs: Floats, lo: Floats, hi: Floats, distance: Separable, z: Floats) -> Floats:
+    """The point moved onto the equations by least squares in units of each cell's room, so that bounds stay out of the way.
+
+    Cells with room to spare count by weight alone, the heavy ones moving least.
+    """
+    weight = distance.absolute + distance.square + distance.huber
+    lightest = np.min(weight[weight > 0], initial=np.inf)
+    ease = np.sqrt(lightest / np.maximum(weight, lightest)) if np.isfinite(lightest) else np.ones(len(z))
     best, smallest = z, np.max(np.abs(rhs - matrix @ z), initial=0.0)
     for _ in range(POLISHES):
-        room = np.minimum(np.minimum(z - lo, hi - z), np.max(np.abs(z)))
+        room = np.minimum(np.minimum(z - lo, hi - z), SPARE_ROOM * smallest * ease)
         z = np.clip(z + _least_squares(matrix, rhs - matrix @ z, room), lo, hi)
         residual = np.max(np.abs(rhs - matrix @ z), initial=0.0)
         if not residual < smallest:

@@ -19,9 +19,11 @@ ROUNDS: Final = 10
 ROUNDING: Final = 1e-12
 """Sides computed in floats are moved outward by this share of the numbers that went into them."""
 
-
 WIDE: Final = 100.0
+"""How far cells may be that nothing bounds, in multiples of all finite numbers of the model together."""
+
 SURE: Final = 1e-10
+"""A contradiction by this share of the numbers in it does not come from rounding."""
 
 
 def lower_bound(
@@ -30,9 +32,10 @@ def lower_bound(
     """A number that the distance of no z with M·z = r, lo ≤ z ≤ hi falls below (up to rounding).
 
     It is Σ min over lo ≤ z ≤ hi of cost(z) − (Mᵀy)·z, plus y·r: the cost of every feasible z is at least that,
-    whatever the multipliers y. Open sides are closed first, by the equations and by ``level``: a z that costs no more
+    whatever the multipliers y. Open sides are closed first, by ``level`` and by the equations: a z that costs no more
     than the level keeps within ``distance.reach(level)``, one that costs more is above the level; so the smaller of
-    the two holds, for any level. Take one a little above the best objective known; without a finite one, pass inf.
+    the two holds, for any level. Take one a little above the best objective known. At inf the sides of cells stay open
+    that no equation closes, and the bound is often 0.
     """
     if np.isfinite(level):
         far = distance.reach(level)
@@ -40,6 +43,8 @@ def lower_bound(
         if np.any(lo > hi):
             return level
     lo, hi = close_sides(matrix, rhs, lo, hi)
+    if np.isfinite(level):
+        lo, hi = cap_sides(matrix, rhs, lo, hi)
     prices, constant = matrix.T @ multipliers, float(np.sum(multipliers * rhs))
     if not np.all(np.isfinite(prices)) or not np.isfinite(constant):
         return 0.0
@@ -50,17 +55,15 @@ def lower_bound(
 def contradiction(matrix: Any, rhs: Floats, lo: Floats, hi: Floats, multipliers: Floats) -> float:
     """By how much y·(M·z) misses y·r for every z within its bounds, as a share of the numbers summed (0 if it does not).
 
-    Above rounding (``SURE``) this is Farkas' proof that nothing is feasible. Sides that no equation closes are closed at
-    ``WIDE`` times all finite bounds together: a system of tables that has a solution has a basic one, far within that.
+    Above rounding (``SURE``) this is Farkas' proof that nothing is feasible.
     """
     lo, hi = close_sides(matrix, rhs, lo, hi)
     if np.any(lo > hi):  # the equations alone have closed a side beyond the other
         return 1.0
-    sides = np.concatenate([lo, hi, rhs])
-    wide = WIDE * float(np.sum(np.abs(sides[np.isfinite(sides)])))
+    lo, hi = cap_sides(matrix, rhs, lo, hi)
     prices = matrix.T @ multipliers
     with np.errstate(invalid="ignore", over="ignore"):
-        terms = -np.maximum(prices * np.maximum(lo, -wide), prices * np.minimum(hi, wide))
+        terms = -np.maximum(prices * lo, prices * hi)
         numbers = np.concatenate([terms, multipliers * rhs])
         missed, size = float(np.sum(numbers)), float(np.sum(np.abs(numbers)))
     return missed / size if missed > 0 and 0 < size < np.inf else 0.0
@@ -95,6 +98,19 @@ def close_sides(matrix: Any, rhs: Floats, lo: Floats, hi: Floats) -> tuple[Float
         if np.count_nonzero(np.isinf(lo)) + np.count_nonzero(np.isinf(hi)) == open_sides:
             break
     return lo, hi
+
+
+def cap_sides(matrix: Any, rhs: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats]:
+    """The bounds, with sides that are still open put at ``WIDE`` times all finite numbers of the model together.
+
+    Which cells are open, and how far the others are from 0, leaves equations M₀·z₀ = r₀ in the open ones; if they have
+    a solution they have a basic one, whose entries are quotients of subdeterminants of M times numbers of the model.
+    In a table of two dimensions the subdeterminants are 0 and ±1, so that 1 would do for ``WIDE``; those of other tables
+    are small. So capping loses no cost: open cells with a weight have been closed by ``reach``.
+    """
+    most = np.maximum(np.where(np.isfinite(lo), np.abs(lo), 0.0), np.where(np.isfinite(hi), np.abs(hi), 0.0))
+    wide = WIDE * (float(np.sum(abs(matrix) @ most)) + float(np.sum(np.abs(rhs))) + float(np.sum(most)))
+    return np.where(np.isinf(lo), -wide, lo), np.where(np.isinf(hi), wide, hi)
 
 
 def _sum_of_others(rows: NDArray[np.intp], terms: Floats, target: Floats, outward: float) -> Floats:
