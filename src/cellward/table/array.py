@@ -76,6 +76,7 @@ def margins(shape: tuple[int, ...]) -> Relations:
     length = np.concatenate(lengths)
     indptr = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
     made = Relations(cell.size, indptr, np.concatenate(indices), np.concatenate(coefs), np.zeros(len(length), np.int64))
+    made = made.with_array_shape(shape)
     return made.with_network(network_of_rows_and_columns(*shape)) if len(shape) == 2 else made
 
 

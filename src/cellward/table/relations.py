@@ -294,6 +294,16 @@ class Relations:
         self.__dict__["network"] = network
         return self
 
+    @cached_property
+    def array_shape(self) -> tuple[int, ...] | None:
+        """The inner shape, where the cells are a full array in C order with one margin last on each axis and that was said; else None."""
+        return None
+
+    def with_array_shape(self, shape: tuple[int, ...]) -> Relations:
+        """The same relations, by whoever knows that they are those of a full array of this inner shape."""
+        self.__dict__["array_shape"] = shape
+        return self
+
     # ---- changing --------------------------------------------------------------------------------------------------------------------------
 
     def take(self, equations: Ints) -> Relations:
