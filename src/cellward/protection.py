@@ -59,9 +59,9 @@ class Protection:
     what the values tell the public. ``conflicting_cells`` and ``conflicting_equations``: where ``infeasible`` comes from, as far as it was found.
     ``proposal``: another method, ready to run, where this one has no answer. ``ignore_levels``: nothing is shown of the protection levels. ``aim``:
     what is made small, where that is not Σ w·|v − a|; ``measure``: the same, where it is no sum of such terms (the certificate then states
-    Σ w·|v − a| and no bound); ``tolerance``: how far from its bound a result may be called optimal (methods that work in fractions). ``search_bound``: whether
-    the proof of the bound may look for better multipliers than those given. ``details``: what else the method tells, confidential. ``key`` (32 bytes,
-    secret) salts the certificate.
+    Σ w·|v − a| and no bound); ``tolerance``: how far from its bound a result may be called optimal (methods that work in fractions).
+    ``search_bound``: whether the proof of the bound may look for better multipliers than those given. ``details``: what else the method tells,
+    confidential. ``key`` (32 bytes, secret) salts the certificate.
     """
 
     instance: Instance

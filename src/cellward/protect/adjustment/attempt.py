@@ -43,8 +43,10 @@ PLAIN = 1e-7
 """How near to such a value an optimum must be."""
 OPTIMAL = 1e-6
 """What is published of a continuous optimum is called optimal when it is dearer by at most this share."""
-MARGINS = (1.0, 4.0, 16.0)
-"""Room kept to bounds for rounding, in units of √n of the last decimal for a cell of n leaves, tried one after the other."""
+MOST_ROUNDINGS = 25
+"""How often an optimum is moved inside, so that its leaves can be rounded."""
+FEW_CELLS, SNAPPING_S = 3000, 20.0
+"""Cells that move up to which the least table on the grid is looked for, and for how long."""
 SHOWN = 3
 
 
@@ -178,7 +180,8 @@ class Attempt:
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
             sense = given_senses(self.options.senses, self.instance, cell)
-        return Senses(cell, sense, up, down, can_up, can_down, secret)
+        asked_up, asked_down = (-(-level // self.step) * self.step for level in (self.needs.up, self.needs.down))
+        return Senses(cell, sense, up, down, asked_up, asked_down, can_up, can_down, secret)
 
     # ---- the way to a result -------------------------------------------------------------------------------------------------------------------
 
@@ -193,7 +196,7 @@ class Attempt:
             reason = f"the bounds of {names}{more} leave no value that is far enough off; {self._remedy}"
             return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=tuple(lost.tolist()))
         with blas_threads(self.limits.threads):
-            answer, senses, room = engines.solve_with_flips(self, senses, Room(lo, hi))
+            answer, senses, room = engines.solve_with_senses(self, senses, Room(lo, hi))
             if answer.status == "infeasible" or answer.z is None:
                 return self._without(answer, senses)
             for made in self._published(answer, senses, room):
@@ -238,41 +241,49 @@ class Attempt:
         plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), PLAIN)
         if plain is not None and self._holds(plain, allowed):
             yield self._made(plain, allowed, answer, senses, answer.engine)
-        if self.options.grid is None:
-            yield from self._in_decimals(answer, senses, allowed, problem)
-            return
-        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.limits, self.clock):
+        quick = self.relations.network is not None or len(problem.moving) <= FEW_CELLS
+        if self.options.grid is not None and quick:
+            yield from self._snapped(answer, senses, allowed, problem, SNAPPING_S)
+        yield from self._rounded(answer, senses, allowed, problem)
+        if not self.clock.over:
+            yield from self._snapped(answer, senses, allowed, problem, None)
+
+    def _snapped(
+        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: Problem, seconds: float | None
+    ) -> Iterator[Protection]:
+        """Tables on the grid by the rounding machinery, which looks for the least one next to the optimum."""
+        assert answer.z is not None
+        left = self.clock.left
+        given = min((x for x in (seconds, left) if x is not None), default=None)
+        clock = Clock(replace(self.limits, time_limit_s=given))
+        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.limits, clock):
             if self._holds(v, allowed):
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; on the grid by {engine}")
 
-    def _in_decimals(
+    def _rounded(
         self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: Problem
     ) -> Iterator[Protection]:
-        """The optimum with few decimals: its leaves rounded; where that leaves the room, a little inside."""
-        z, lo, hi = answer.z, problem.lo, problem.hi
-        for margin in (0.0, *MARGINS):
+        """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside."""
+        leaves = publish.Leaves.of(self.fine, problem, self.factor, self.step)
+        if leaves is None:
+            return
+        z, lo, hi, unit = answer.z, problem.lo, problem.hi, self.step / self.factor
+        for _ in range(MOST_ROUNDINGS):
             assert z is not None
-            v = publish.in_decimals(self.fine, problem, z, self.factor)
-            if v is None:
-                break
+            v = leaves.rounded(z)
             if self._holds(v, allowed):
-                yield self._made(v, allowed, answer, senses, answer.engine)
+                if self.options.grid is not None and self.distance.norm != "linf":
+                    v = leaves.descended(v, allowed, self.clock)
+                yield self._made(v, allowed, answer, senses, f"{answer.engine}; leaves rounded")
                 return
-            missed = np.maximum(allowed.lo - v, v - allowed.hi) / self.factor
-            off = missed > 0
-            inside = (2 + (margin or 1.0)) * missed + (margin or 1.0) / self.factor
-            lo = np.where(off & (v < allowed.lo), lo + inside, lo)
-            hi = np.where(off & (v > allowed.hi), hi - inside, hi)
-            if np.any(lo > hi):
-                break
-            again = engines.solve(self, replace(problem, lo=lo, hi=hi), near=answer)
-            if again.z is None:
-                break
-            z = again.z
-        assert answer.z is not None
-        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.limits, self.clock):
-            if self._holds(v, allowed):
-                yield self._made(v, allowed, answer, senses, f"{answer.engine}; decimals by {engine}")
+            below, above = (np.maximum(x, 0) / self.factor for x in (allowed.lo - v, v - allowed.hi))
+            lo = np.where(below > 0, np.maximum(lo, problem.lo) + below + unit / 2, lo)
+            hi = np.where(above > 0, np.minimum(hi, problem.hi) - above - unit / 2, hi)
+            if np.any(lo > hi) or self.clock.over:
+                return
+            z = engines.solve(self, replace(problem, lo=lo, hi=hi), near=answer).z
+            if z is None:
+                return
 
     def _holds(self, v: Ints, allowed: AllowedSet) -> bool:
         return not len(allowed.outside(v)) and not self.fine.relations.residual(v).any()

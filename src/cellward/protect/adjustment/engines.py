@@ -1,19 +1,17 @@
-"""Engines for adjustments: the form is chosen by structure and size, and senses that do not go together are turned, few of them.
-
-Turning is guided by a linear program that bends levels as little as possible: the cells whose levels bend are those in the way of the others.
-"""
+"""Engines for adjustments: the form is chosen by structure and size; where senses do not go together, some are turned first."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.protect.adjustment import equation, leaf
-from cellward.protect.adjustment.continuous import Continuous, Form, Problem, checked
+from cellward.protect.adjustment import equation, leaf, turning
+from cellward.protect.adjustment.continuous import Check, Continuous, Form, Problem, checked
+from cellward.protect.adjustment.flow import least_flow
 from cellward.protect.adjustment.levels import Room
 from cellward.protect.adjustment.senses import Senses
 
@@ -24,7 +22,10 @@ Ints = NDArray[np.int64]
 
 FEW = 1500
 """Cells up to which L1 goes to the simplex, which ends in a vertex: many deviations are then 0 and most are round."""
-MOST_TURNS = 40
+FLOW_FROM = 1500
+"""Cells from which networks go to the flow solver's process; below, HiGHS answers before that process would have started."""
+LARGE, FINE, ROUGH = 200_000, 1e-9, 1e-7
+"""Least squares are asked for to this accuracy, less of it from so many cells on."""
 GAP = 1e-6
 
 
@@ -44,6 +45,13 @@ def solve(attempt: Attempt, problem: Problem, near: Continuous | None = None) ->
         if norm == "linf":
             raise InputError("form='cone' does not go with norm='linf'; use 'leaf', 'equation' or 'auto'")
         return _cone(attempt, problem)
+    if form == "sums":
+        if norm != "l2":
+            raise InputError(f"form='sums' does not go with norm={norm!r}; use 'leaf' or 'auto'")
+        found = _sums(attempt, problem)
+        if found.status == "optimal" or attempt.options.form != "auto" or not _few(problem):
+            return found
+        return leaf.solve(problem, attempt.clock.left)
     raise InputError(f"form={form!r} does not go with this table and norm={norm!r}; use 'auto'")
 
 
@@ -55,9 +63,18 @@ def _form(attempt: Attempt, problem: Problem) -> Form:
         return "cone" if norm in ("huber", "l2", "l1-2") else "equation"
     if norm == "l1" and problem.relations.cells <= FEW:
         return "equation"
-    if problem.compact.matrix.shape[1] <= leaf.MOST:
+    if norm == "l2":
+        return "sums"
+    if _few(problem):
         return "leaf"
     return "equation" if norm in ("l1", "linf") else "cone"
+
+
+def _few(problem: Problem) -> bool:
+    """Whether the leaf form is small enough."""
+    if problem.relations.array_shape is not None and math.prod(problem.relations.array_shape) > leaf.MOST:
+        return False
+    return bool(problem.compact.matrix.shape[1] <= leaf.MOST)
 
 
 def _cone(attempt: Attempt, problem: Problem) -> Continuous:
@@ -84,51 +101,89 @@ def _cone(attempt: Attempt, problem: Problem) -> Continuous:
     return checked(problem, "cone", answer.solver, answer.z, answer.multipliers, GAP)
 
 
-def solve_with_flips(attempt: Attempt, senses: Senses, free: Room) -> tuple[Continuous, Senses, Room]:
-    """The optimum for the senses, turned or bent where they do not go together as far as that is allowed."""
-    for turn in range(MOST_TURNS):
-        room = senses.room(free)
-        if not len(room.empty):
-            answer = solve(attempt, attempt.problem(room.lo, room.hi))
-            if answer.status == "optimal" or attempt.clock.over:
-                return answer, senses, room
-            if answer.status == "unknown" and answer.check is not None and answer.check.violation <= 1e-6:
-                return answer, senses, room
-        bending = _bending(attempt, senses, free)
-        if bending is None or not bending.any():
-            if bending is None:  # not even bent levels help
-                return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
-            fallback = equation.solve(attempt.problem(room.lo, room.hi), attempt.limits, attempt.clock)
-            return fallback, senses, room
-        senses = replace(senses, conflict=senses.cell[bending > 0])
-        turn_these = (bending > 0) & senses.turnable
-        if turn_these.any() and turn < MOST_TURNS - 1:
-            if turn:  # all at once first, then the worst alone: two that are in each other's way need not both turn
-                worst = np.where(turn_these, bending / np.maximum(senses.least, 1), 0.0).argmax()
-                turn_these = np.zeros(len(bending), bool)
-                turn_these[worst] = True
-            senses = senses.turned(turn_these)
-            continue
-        if attempt.options.soft_levels:
-            senses = senses.bending(bending)
-            room = senses.room(free)
-            return solve(attempt, attempt.problem(room.lo, room.hi)), senses, room
-        return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
-    return Continuous("unknown", "equation", "senses that do not go together"), senses, room
+def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Continuous, Senses, Room]:
+    """The optimum for the senses, some turned or bent where they do not go together, as far as that is allowed."""
+    room = senses.room(free)
+    answer = _within(attempt, room)
+    if answer.status == "optimal" or attempt.clock.over:
+        return answer, senses, room
+    senses = turning.settle(attempt, senses, free)
+    if len(senses.conflict):
+        if not attempt.options.soft_levels:
+            return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
+        amount = turning.bending(attempt, senses, free)
+        if amount is None:
+            return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
+        senses = senses.bending(amount)
+    room = senses.room(free)
+    again = _within(attempt, room)
+    if again.status != "optimal" and not attempt.clock.over and problem_is_linear(attempt):
+        last = equation.solve(attempt.problem(room.lo, room.hi), attempt.limits, attempt.clock)
+        again = last if last.z is not None else again
+    return again, senses, room
 
 
-def _bending(attempt: Attempt, senses: Senses, free: Room) -> Ints | None:
-    """By how much each level must give way at least, in units of what is published; None where that does not help."""
-    factor = attempt.factor
-    found = equation.least_bending(
-        attempt.problem(free.lo, free.hi),
-        senses.cell,
-        senses.sense,
-        senses.least / factor,
-        np.maximum(senses.least / factor, 1e-9),
-        attempt.limits,
-        attempt.clock,
-    )
-    if found.amount is None:
+def problem_is_linear(attempt: Attempt) -> bool:
+    """Whether the distance is one that the equation form takes."""
+    return attempt.distance.norm in ("l1", "linf")
+
+
+def _within(attempt: Attempt, room: Room) -> Continuous:
+    if len(room.empty):
+        return Continuous("infeasible", "equation", "bounds of single cells")
+    found = _flow(attempt, room)
+    return solve(attempt, attempt.problem(room.lo, room.hi)) if found is None else found
+
+
+def _flow(attempt: Attempt, room: Room) -> Continuous | None:
+    """Least L1 in a network, in steps of the grid, where all values that may move are on it; None: not asked for, or not such a table."""
+    asked = attempt.options.form
+    if attempt.distance.norm != "l1" or asked not in ("auto", "network"):
         return None
-    return np.ceil(found.amount * factor - 1e-6).astype(np.int64)
+    if asked == "auto" and attempt.instance.cells < FLOW_FROM:
+        return None
+    step, a, moves = attempt.step, attempt.fine.a, room.lo < room.hi
+    still = room.lo[~moves]
+    if np.any(a[moves] % step) or np.any(still % step):
+        return None
+    lo, hi = -(-room.lo // step), room.hi // step
+    answer = least_flow(attempt.relations, lo, hi, attempt.distance.weight, attempt.clock.left)
+    if answer is None:
+        return None
+    if answer.z is None or answer.cost is None or answer.multipliers is None:
+        return Continuous(answer.status, "network", answer.engine)
+    units = 10.0 ** (attempt.fine.decimals + attempt.distance.weight_decimals)
+    cost = answer.cost * step / units
+    return Continuous(
+        "optimal",
+        "network",
+        answer.engine,
+        answer.z * step / attempt.factor,
+        cost,
+        cost,
+        answer.multipliers / 10.0 ** (attempt.instance.decimals + attempt.distance.weight_decimals),
+        Check(0.0, 0.0, 0.0),
+        answer.z * step,
+    )
+
+
+def _sums(attempt: Attempt, problem: Problem) -> Continuous:
+    """Least squares by prices on the equations, without a matrix where the table is an array."""
+    from cellward.solve.least_squares import least_squares
+    from cellward.table.leaf_sums import leaf_sums
+
+    accuracy = FINE if problem.relations.cells < LARGE else ROUGH
+    found = least_squares(
+        leaf_sums(problem.relations),
+        problem.costs.square,
+        problem.lo,
+        problem.hi,
+        accuracy=accuracy,
+        time_limit_s=attempt.clock.left,
+    )
+    words = f"least squares by prices on the equations ({found.newton_steps} Newton steps, {found.steps} of conjugate gradients)"
+    check = Check(0.0, found.violation, max(found.gap, found.stationarity, found.complementarity))
+    right = found.status == "optimal" or (check.gap <= GAP and check.violation <= GAP)
+    return Continuous(
+        "optimal" if right else "unknown", "sums", words, found.z, found.objective, found.bound, None, check
+    )

@@ -21,6 +21,9 @@ Bools = NDArray[np.bool_]
 MOST = 4500
 """Numbers u up to which the matrix NᵀDN is formed (160 MB)."""
 ACCURACY = 1e-9
+ROUGH = 1e-6
+LITTLE = 1e-3
+"""How much the cells that are not at risk count while senses are looked for."""
 GAP = 1e-6
 """What is called optimal proves its distance to be within this share of the least."""
 SLACK = 1e-9
@@ -115,6 +118,45 @@ def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
         )
     found = _run(form, box, time_limit_s, absolute=classes.total(costs.absolute), square=classes.total(costs.square))
     return checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, ()), GAP)
+
+
+class Nearest:
+    """Moves of the table that come near to given ones of some cells: the least Σ |z − target|/size of these, and a little of all others."""
+
+    def __init__(self, problem: Problem, cell: Ints) -> None:
+        self.problem, self.form = problem, problem.compact
+        self.classes = _Classes(problem, self.form)
+        place = np.full(problem.relations.cells, -1, np.int64)
+        place[self.classes.cell] = np.arange(len(self.classes.cell))
+        self.at = place[cell]
+        """Where the given cells are among those that move; −1: not there."""
+        self.of = np.where(self.at >= 0, self.classes.of[self.at], -1)
+        self.sign = np.where(self.at >= 0, self.classes.sign[self.at], 1)
+        others = self.classes.total(problem.costs.absolute + problem.costs.huber + problem.costs.square)
+        self.others = LITTLE * others / max(float(others.max(initial=0.0)), 1e-300)
+
+    def find(self, target: Floats, size: Floats, time_limit_s: float | None) -> Floats | None:
+        """Deviations of all cells; of cells that move alike the last one's target counts."""
+        form, mine = self.form, self.at >= 0
+        centre, weight = np.zeros(form.classes), self.others.copy()
+        weight /= float(np.median(size)) if len(size) else 1.0
+        centre[self.of[mine]] = (self.sign * target)[mine]
+        weight[self.of[mine]] = 1 / size[mine]
+        low, high = self.classes.box(self.problem.lo, self.problem.hi)
+        if np.any(low > high):
+            return None
+        found = interior_point(
+            form.matrix,
+            form.condition,
+            form.rhs,
+            form.constant - centre,
+            Rows.box(low - centre, high - centre),
+            absolute=weight,
+            square=np.zeros(form.classes),
+            accuracy=ROUGH,
+            time_limit_s=time_limit_s,
+        )
+        return self.classes.spread(found.z + centre) if np.isfinite(found.z).all() else None
 
 
 def _run(form: Compact, rows: Rows, time_limit_s: float | None, **costs: Floats) -> Interior:

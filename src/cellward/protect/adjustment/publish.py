@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding import engines
 from cellward.protect.rounding.model import RoundingModel
 
+if TYPE_CHECKING:
+    from cellward.table.leaves import LeafForm
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -22,6 +26,10 @@ WIDENINGS = (0, 1, 4)
 """Steps of the grid beyond the two around the optimum that cells may take, tried in this order."""
 NEAR = 1e-6
 """A value this near to the grid, in steps, is on it."""
+LARGE = 200_000
+"""Cells of an array from which its leaf form is not written out."""
+DESCENTS = 5
+"""How often all leaves are tried."""
 LARGEST_COST = 2**40
 """Costs of steps are whole numbers up to this."""
 
@@ -64,18 +72,67 @@ def _model(fine: Instance, problem: Problem, down: Ints, up: Ints, step: Ints, f
     return RoundingModel(replace(fine, weight=weight), AllowedSet(down, up, step), target)
 
 
-def in_decimals(fine: Instance, problem: Problem, z: Floats, factor: int) -> Ints | None:
-    """The leaves of z rounded to the finest unit, every other cell as it follows; cells that stay, stay. None: the leaves are not free."""
-    moving = problem.moving
-    still = np.rint(np.where(problem.lo == problem.hi, problem.lo, 0.0) * factor).astype(np.int64)
-    rest = problem.relations.moves(moving, still if still.any() else None, implied=True)
-    form = rest.leaf_form
-    if form.condition.shape[0]:
-        return None
-    u = np.rint(z[moving[form.leaves]] * factor).astype(np.int64)
-    out: Ints = fine.a + still
-    out[moving] = fine.a[moving] + np.asarray(form.matrix @ u) + form.constant
-    return out
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The moves of the cells that move through their leaves, in whole steps of what is published: whatever the leaves do, every sum holds."""
+
+    fine: Instance
+    problem: Problem
+    form: LeafForm
+    still: Ints
+    factor: int
+    step: int
+
+    @staticmethod
+    def of(fine: Instance, problem: Problem, factor: int, step: int) -> Leaves | None:
+        """None where leaves are not free, or values that move are not on the grid."""
+        still = np.rint(np.where(problem.lo == problem.hi, problem.lo, 0.0) * factor).astype(np.int64)
+        if np.any(fine.a[problem.moving] % step) or np.any(still % step):
+            return None
+        everything = len(problem.moving) == problem.relations.cells
+        rest = (
+            problem.relations
+            if everything
+            else problem.relations.moves(problem.moving, still if still.any() else None, implied=True)
+        )
+        if rest.array_shape is not None and len(problem.moving) > LARGE:
+            return None
+        form = rest.leaf_form
+        return None if form.condition.shape[0] else Leaves(fine, problem, form, still, factor, step)
+
+    def rounded(self, z: Floats) -> Ints:
+        """The leaves of z rounded, every other cell as it follows."""
+        moving = self.problem.moving
+        u = np.rint(z[moving[self.form.leaves]] * (self.factor / self.step)).astype(np.int64) * self.step
+        out: Ints = self.fine.a + self.still
+        out[moving] = self.fine.a[moving] + np.asarray(self.form.matrix @ u) + self.form.constant
+        return out
+
+    def descended(self, v: Ints, allowed: AllowedSet, clock: Clock) -> Ints:
+        """v made cheaper one leaf and one step at a time, as long as that pays."""
+        matrix = self.form.matrix.tocsc()
+        moving, costs = self.problem.moving, self.problem.costs
+        v = v.copy()
+        for _ in range(DESCENTS):
+            gained = False
+            for j in range(matrix.shape[1]):
+                part = slice(matrix.indptr[j], matrix.indptr[j + 1])
+                cells, coef = moving[matrix.indices[part]], matrix.data[part] * self.step
+                own = costs.of_cells(cells)
+                now = own.value((v[cells] - self.fine.a[cells]) / self.factor)
+                for move in (coef, -coef):
+                    then = v[cells] + move
+                    if np.any((then < allowed.lo[cells]) | (then > allowed.hi[cells])):
+                        continue
+                    if own.value((then - self.fine.a[cells]) / self.factor) < now * (1 - 1e-12):
+                        v[cells] = then
+                        gained = True
+                        break
+                if clock.over:
+                    return v
+            if not gained:
+                break
+        return v
 
 
 def plain(fine: Instance, z: Floats, factor: int, most: int, near: float) -> Ints | None:

@@ -18,13 +18,16 @@ Bools = NDArray[np.bool_]
 class Senses:
     """``sense`` (+1 up, −1 down) of the cells at risk, ``up`` and ``down`` their levels either way (0: none), and which ways their bounds allow.
 
-    ``secret``: drawn from the key, so that a cell may be turned where senses do not go together.
+    ``asked_up`` and ``asked_down`` are the protection levels themselves, below which no level is lowered. ``secret``: senses are drawn from the key,
+    so that a cell may be turned where they do not go together.
     """
 
     cell: Ints
     sense: Ints
     up: Ints
     down: Ints
+    asked_up: Ints
+    asked_down: Ints
     can_up: Bools
     can_down: Bools
     secret: bool
@@ -36,6 +39,17 @@ class Senses:
     def least(self) -> Ints:
         """The level of each cell the way it moves."""
         return np.where(self.sense > 0, self.up, self.down)
+
+    @property
+    def asked(self) -> Ints:
+        """The protection level of each cell the way it moves."""
+        return np.where(self.sense > 0, self.asked_up, self.asked_down)
+
+    def lowered(self, least: Ints) -> Senses:
+        """With levels of at most ``least`` the way cells move, but never below the protection levels."""
+        least = np.maximum(np.minimum(self.least, least), self.asked)
+        up, down = np.where(self.sense > 0, least, self.up), np.where(self.sense < 0, least, self.down)
+        return replace(self, up=up, down=down)
 
     @property
     def stuck(self) -> Ints:

@@ -1,0 +1,111 @@
+"""Turning senses that do not go together: as few as a feasibility pump finds, before the levels themselves would have to bend.
+
+Drawn senses need not fit the sums: of two cells that add up to a third, not all three can move as they like. In turn we look for the moves of the
+table that come nearest to what the senses ask (a linear program), turn the cells that these moves send the other way, lower drawn levels towards the
+protection levels where that is what is missing, and let the cells that fall short count more in the next round.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.protect.adjustment import equation, leaf
+from cellward.protect.adjustment.levels import Room
+from cellward.protect.adjustment.senses import Senses
+
+if TYPE_CHECKING:
+    from cellward.protect.adjustment.attempt import Attempt
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_ROUNDS = 60
+SHORT = 1e-4
+"""A cell that falls short by less than this share of its level does not fall short; the optimum will tell."""
+MORE = 2.0
+"""How much more a cell counts after each round in which it fell short."""
+PATIENCE = 4
+"""Rounds in which a cell may fall short on its own side before it is turned."""
+
+
+def alike(attempt: Attempt, senses: Senses, free: Room) -> Senses:
+    """Senses in which cells that always move alike are of one mind: that of the first of them, where it is free to choose."""
+    near = leaf.Nearest(attempt.problem(free.lo, free.hi), senses.cell)
+    wish = senses.sense * near.sign
+    first: dict[int, int] = {}
+    for k in np.argsort(senses.turnable, kind="stable").tolist():  # those that cannot turn speak first
+        if near.of[k] >= 0:
+            first.setdefault(int(near.of[k]), int(wish[k]))
+    turn = np.array([first.get(int(c), w) != w for c, w in zip(near.of.tolist(), wish.tolist(), strict=True)], bool)
+    return senses.turned(turn & senses.turnable)
+
+
+def settle(attempt: Attempt, senses: Senses, free: Room) -> Senses:
+    """Senses and levels that some table reaches, few turned; or, with ``conflict`` set, the nearest to that which was found."""
+    if not len(senses.cell):
+        return senses
+    problem = attempt.problem(free.lo, free.hi)
+    if problem.compact.matrix.shape[1] > leaf.MOST or not problem.whole_still:
+        return _bent(attempt, senses, free)
+    if senses.secret:
+        senses = alike(attempt, senses, free)
+    near = leaf.Nearest(problem, senses.cell)
+    factor, count = attempt.factor, np.ones(len(senses.cell))
+    short_for = np.zeros(len(senses.cell), np.int64)
+    for _ in range(MOST_ROUNDS):
+        least = senses.least / factor
+        z = near.find(senses.sense * least, np.maximum(least, 1e-9) / count, attempt.clock.left)
+        if z is None or attempt.clock.over:
+            break
+        reached = senses.sense * z[senses.cell]
+        short = reached < least * (1 - SHORT)
+        if not short.any():
+            return senses
+        enough = short & (reached >= senses.asked / factor * (1 - SHORT))
+        senses = senses.lowered(
+            np.where(enough, np.floor(reached * factor / attempt.step).astype(np.int64) * attempt.step, senses.least)
+        )
+        short &= ~enough
+        short_for = np.where(short, short_for + 1, 0)
+        turn = short & senses.turnable & ((reached < 0) | (short_for > PATIENCE))
+        if turn.any():
+            senses = senses.turned(turn)
+            short_for[turn] = 0
+        count = np.where(short, count * MORE, count)
+        if not short.any() and not enough.any():
+            return senses
+        if short.any() and not senses.turnable.any() and int(short_for.max()) > 2 * PATIENCE:
+            break
+    return _bent(attempt, senses, free)
+
+
+def _bent(attempt: Attempt, senses: Senses, free: Room) -> Senses:
+    """What a linear program that bends levels says of them: ``conflict`` are the cells whose levels had to bend."""
+    from dataclasses import replace
+
+    amount = bending(attempt, senses, free)
+    if amount is None:
+        return replace(senses, conflict=senses.cell)
+    drawn = senses.lowered(np.where(amount > 0, senses.least - amount, senses.least))
+    left = np.where(amount > 0, amount - (senses.least - drawn.least), 0)
+    return replace(drawn, conflict=senses.cell[left > 0])
+
+
+def bending(attempt: Attempt, senses: Senses, free: Room) -> Ints | None:
+    """By how much each level must give way at least, in units of what is published; None where that does not help."""
+    factor = attempt.factor
+    found = equation.least_bending(
+        attempt.problem(free.lo, free.hi),
+        senses.cell,
+        senses.sense,
+        senses.least / factor,
+        np.maximum(senses.least / factor, 1e-9),
+        attempt.limits,
+        attempt.clock,
+    )
+    if found.amount is None:
+        return None
+    return np.ceil(found.amount * factor / attempt.step - 1e-6).astype(np.int64) * attempt.step
