@@ -45,7 +45,7 @@ OPTIMAL = 1e-6
 """What is published of a continuous optimum is called optimal when it is dearer by at most this share."""
 MOST_ROUNDINGS = 25
 """How often an optimum is moved inside, so that its leaves can be rounded."""
-FEW_CELLS, SNAPPING_S = 3000, 20.0
+FEW_CELLS, SNAPPING_S = 600, 20.0
 """Cells that move up to which the least table on the grid is looked for, and for how long."""
 SHOWN = 3
 
@@ -241,7 +241,9 @@ class Attempt:
         plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), PLAIN)
         if plain is not None and self._holds(plain, allowed):
             yield self._made(plain, allowed, answer, senses, answer.engine)
-        quick = self.relations.network is not None or len(problem.moving) <= FEW_CELLS
+        quick = len(problem.moving) <= FEW_CELLS or (
+            self.relations.array_shape is None and self.relations.network is not None
+        )
         if self.options.grid is not None and quick:
             yield from self._snapped(answer, senses, allowed, problem, SNAPPING_S)
         yield from self._rounded(answer, senses, allowed, problem)

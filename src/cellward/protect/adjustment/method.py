@@ -27,13 +27,13 @@ class ControlledAdjustment(Method):
 
     ``norm``: what little means: ``l1`` (Σ w|z|), ``l2`` (Σ w·z²), ``linf`` (the largest w|z| of the cells at risk plus that of the others; among its
     optima the one of least L1), ``l1-2`` (``shares`` of L1 and L2, the squares with ``second_weights`` and over ``subset`` only), ``huber`` (the
-    pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``. ``senses``: which way cells at
-    risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each cell's level is drawn from the
-    key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
-    publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum. ``fixed``: cells that keep their value,
-    ``"margins"`` or cells by number. ``soft_margins``: fixed totals may move after all, at so many times their weight. ``soft_levels``: where no
-    table reaches every level, bend them as little as possible (the result is then not protected). ``zeros_stay``: cells of 0 stay 0. ``form``: leaf,
-    network, equation, cone or sums; ``auto`` chooses by structure.
+    pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``.
+    ``senses``: which way cells at risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each
+    cell's level is drawn from the key between its protection level and this share of it above, at least two steps of the grid wide; 0: the
+    protection level itself. ``grid``: publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum.
+    ``fixed``: cells that keep their value, ``"margins"`` or cells by number. ``soft_margins``: fixed totals may move after all, at so many times
+    their weight. ``soft_levels``: where no table reaches every level, bend them as little as possible (the result is then not protected).
+    ``zeros_stay``: cells of 0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure.
 
     For figures as in the papers: ``ControlledAdjustment(senses="up", jitter=0, grid=None)``.
 

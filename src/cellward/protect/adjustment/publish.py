@@ -15,6 +15,7 @@ from cellward.protect.adjustment.continuous import Problem
 from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding import engines
 from cellward.protect.rounding.model import RoundingModel
+from cellward.table.leaf_sums import leaf_sums
 
 if TYPE_CHECKING:
     from cellward.table.leaves import LeafForm
@@ -28,6 +29,8 @@ NEAR = 1e-6
 """A value this near to the grid, in steps, is on it."""
 LARGE = 200_000
 """Cells of an array from which its leaf form is not written out."""
+MOST_LEAVES = 20_000
+"""Leaves up to which they are tried one by one."""
 DESCENTS = 5
 """How often all leaves are tried."""
 LARGEST_COST = 2**40
@@ -78,7 +81,8 @@ class Leaves:
 
     fine: Instance
     problem: Problem
-    form: LeafForm
+    form: LeafForm | None
+    """None: an array, whose sums run along its axes."""
     still: Ints
     factor: int
     step: int
@@ -86,30 +90,33 @@ class Leaves:
     @staticmethod
     def of(fine: Instance, problem: Problem, factor: int, step: int) -> Leaves | None:
         """None where leaves are not free, or values that move are not on the grid."""
+        moving, r = problem.moving, problem.relations
         still = np.rint(np.where(problem.lo == problem.hi, problem.lo, 0.0) * factor).astype(np.int64)
-        if np.any(fine.a[problem.moving] % step) or np.any(still % step):
+        if np.any(fine.a[moving] % step) or np.any(still % step):
             return None
-        everything = len(problem.moving) == problem.relations.cells
-        rest = (
-            problem.relations
-            if everything
-            else problem.relations.moves(problem.moving, still if still.any() else None, implied=True)
-        )
-        if rest.array_shape is not None and len(problem.moving) > LARGE:
-            return None
+        if r.array_shape is not None and r.cells > LARGE:
+            return Leaves(fine, problem, None, still, factor, step)
+        rest = r if len(moving) == r.cells else r.moves(moving, still if still.any() else None, implied=True)
         form = rest.leaf_form
         return None if form.condition.shape[0] else Leaves(fine, problem, form, still, factor, step)
 
     def rounded(self, z: Floats) -> Ints:
         """The leaves of z rounded, every other cell as it follows."""
-        moving = self.problem.moving
-        u = np.rint(z[moving[self.form.leaves]] * (self.factor / self.step)).astype(np.int64) * self.step
+        moving, many = self.problem.moving, self.factor / self.step
+        if self.form is None:
+            sums = leaf_sums(self.problem.relations)
+            return np.asarray(
+                self.fine.a + np.rint(sums.up(np.rint(z[sums.leaves] * many))).astype(np.int64) * self.step
+            )
+        u = np.rint(z[moving[self.form.leaves]] * many).astype(np.int64) * self.step
         out: Ints = self.fine.a + self.still
         out[moving] = self.fine.a[moving] + np.asarray(self.form.matrix @ u) + self.form.constant
         return out
 
     def descended(self, v: Ints, allowed: AllowedSet, clock: Clock) -> Ints:
         """v made cheaper one leaf and one step at a time, as long as that pays."""
+        if self.form is None or self.form.matrix.shape[1] > MOST_LEAVES:
+            return v
         matrix = self.form.matrix.tocsc()
         moving, costs = self.problem.moving, self.problem.costs
         v = v.copy()
