@@ -5,7 +5,7 @@ Legend: z = v − a the deviations, w the weights. Exact on published whole numb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -19,6 +19,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Norm = Literal["l1", "l2", "linf", "l1-2", "huber"]
+BITS = 20
+MANY = 100_000
+"""Cells up to which squares beyond 64 bits are summed exactly."""
 NORMS: tuple[Norm, ...] = ("l1", "l2", "linf", "l1-2", "huber")
 
 
@@ -70,7 +73,7 @@ class Distance:
 
 
 def _sum(*factors: Ints) -> int:
-    """Σ of products, exact."""
+    """Σ of products: exact up to MANY cells, or where 64 bits hold it; beyond, squares are summed as floats, without loss in the summing."""
     size = 1.0
     for factor in factors:
         size *= float(np.abs(factor).max(initial=0))
@@ -79,16 +82,33 @@ def _sum(*factors: Ints) -> int:
         for factor in factors[1:]:
             out *= factor
         return int(out.sum())
-    return sum(_product(each) for each in zip(*(factor.tolist() for factor in factors), strict=True))
+    if len(factors) == 2 and len(factors[0]) < 2**22:
+        return _dot(*factors)
+    if len(factors[0]) > MANY:
+        product = np.ones(len(factors[0]))
+        for factor in factors:
+            product *= factor
+        return round(math.fsum(product))
+    return sum(map(math.prod, zip(*(factor.tolist() for factor in factors), strict=True)))
 
 
-def _product(numbers: Sequence[int]) -> int:
-    out = 1
-    for number in numbers:
-        out *= number
+def _dot(x: Ints, y: Ints) -> int:
+    """Σ x·y of numbers of at least 0, exact: in parts of 20 bits, whose products add up within 64."""
+    out = 0
+    for i in range(0, 64, BITS):
+        part = (x >> i) & (2**BITS - 1)
+        if not part.any():
+            continue
+        for j in range(0, 64, BITS):
+            other = (y >> j) & (2**BITS - 1)
+            if other.any():
+                out += int(part @ other) << (i + j)
     return out
 
 
 def _most(weight: Ints, z: Ints, cells: Bools) -> int:
-    each = [w * abs(x) for w, x in zip(weight[cells].tolist(), z[cells].tolist(), strict=True)]
-    return max(each, default=0)
+    """The largest w·|z| of some cells, exact."""
+    w, far = weight[cells], np.abs(z[cells])
+    rough = w.astype(float) * far
+    near = np.flatnonzero(rough >= float(rough.max(initial=0.0)) * (1 - 1e-12))
+    return max((a * b for a, b in zip(w[near].tolist(), far[near].tolist(), strict=True)), default=0)
