@@ -9,6 +9,7 @@ from contextlib import contextmanager
 @contextmanager
 def blas_threads(threads: int) -> Iterator[None]:
     """Within this block, numpy's and scipy's linear algebra use at most so many threads."""
+    import scipy.linalg  # noqa: F401 (only libraries that are loaded can be limited)
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=threads, user_api="blas"):

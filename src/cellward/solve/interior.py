@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.solve.newton import Newton
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -26,8 +28,6 @@ INSIDE = 0.1
 """How far inside its bounds everything starts, as a share of what cells move by."""
 POLISHED = 2
 """How often the multipliers are corrected at the end."""
-LONG = 10
-"""Rows of N that hold more than this share (1/LONG) of all u enter NᵀDN as a dense product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,95 +83,6 @@ class Interior:
     seconds: float
 
 
-class _Gram:
-    """The lower triangle of NᵀDN for many D: one sparse product where rows of N are short, one dense product for the long ones."""
-
-    def __init__(self, matrix: csr_matrix) -> None:
-        from scipy.sparse import csr_matrix
-
-        self.size = size = int(matrix.shape[1])
-        length = np.diff(matrix.indptr).astype(np.int64)
-        self.long = np.flatnonzero(length > max(size / LONG, 8))
-        self.dense = matrix[self.long].toarray()
-        row = np.repeat(np.arange(matrix.shape[0]), length)
-        short = np.flatnonzero(length[row] <= max(size / LONG, 8))
-        partners = length[row[short]]
-        first = np.repeat(short, partners)
-        begin = np.repeat(matrix.indptr[row[short]], partners)
-        second = begin + np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
-        i, j = matrix.indices[first].astype(np.int64), matrix.indices[second].astype(np.int64)
-        lower = i >= j
-        first, second, key = first[lower], second[lower], i[lower] * size + j[lower]
-        found = np.zeros(size * size, bool)
-        found[key] = True
-        self.at = np.flatnonzero(found)
-        place = np.cumsum(found)[key] - 1
-        value = matrix.data[first] * matrix.data[second]
-        self.product = csr_matrix((value, (place, row[first])), shape=(len(self.at), matrix.shape[0]))
-
-    def __call__(self, d: Floats) -> Floats:
-        """NᵀDN in Fortran order, its upper triangle only."""
-        from scipy.linalg.blas import dsyrk
-
-        if len(self.long):
-            rows = self.dense * np.sqrt(d[self.long])[:, None]
-            out = dsyrk(1.0, rows.T, trans=0, lower=0)  # rows.T is in Fortran order: no copy
-        else:
-            out = np.zeros((self.size, self.size), order="F")
-        out.T.reshape(-1)[self.at] += self.product @ d
-        return np.asarray(out)
-
-
-class _Newton:
-    """Solves with [NᵀDN, NᵀE; EᵀN, F] under R·u = given, for one D, E, F at a time."""
-
-    def __init__(self, matrix: csr_matrix, condition: csr_matrix) -> None:
-        self.gram = _Gram(matrix)
-        self.down = matrix.T.tocsr()
-        self.condition = condition
-        self.rows = np.asfortranarray(condition.T.toarray())
-
-    def factorise(self, d: Floats, border: Floats, corner: Floats) -> bool:
-        from scipy.linalg import cho_factor, solve_triangular
-        from scipy.linalg.lapack import dpotrf
-
-        h = self.gram(d)
-        diagonal = h.T.reshape(-1)[:: len(h) + 1]
-        diagonal *= 1 + 1e-14
-        diagonal += 1e-300
-        self.c, trouble = dpotrf(h, lower=0, overwrite_a=1, clean=0)
-        if trouble:
-            return False
-        if self.condition.shape[0]:
-            self.v = solve_triangular(self.c, self.rows, trans=1, check_finite=False)
-            try:
-                self.s = cho_factor(self.v.T @ self.v, lower=True, check_finite=False)
-            except np.linalg.LinAlgError:
-                return False
-        self.border = self.down @ border if border.shape[1] else border
-        if border.shape[1]:
-            none = np.zeros(self.condition.shape[0])
-            self.turned = np.column_stack([self._solve(b, none) for b in self.border.T])
-            self.corner = corner - self.border.T @ self.turned
-        return True
-
-    def _solve(self, right: Floats, given: Floats) -> Floats:
-        from scipy.linalg import cho_solve, solve_triangular
-
-        b = solve_triangular(self.c, right, trans=1, check_finite=False)
-        if self.condition.shape[0]:
-            b -= self.v @ cho_solve(self.s, self.v.T @ b - given, check_finite=False)
-        return np.asarray(solve_triangular(self.c, b, check_finite=False))
-
-    def solve(self, right: Floats, below: Floats, given: Floats) -> tuple[Floats, Floats]:
-        """(du, dτ)."""
-        u = self._solve(right, given)
-        if not len(below):
-            return u, below
-        tau = np.linalg.solve(self.corner, below - self.border.T @ u)
-        return u - self.turned @ tau, tau
-
-
 def interior_point(
     matrix: csr_matrix,
     condition: csr_matrix,
@@ -191,18 +102,19 @@ def interior_point(
     search = _Search(matrix, condition, rhs, constant, rows, absolute, square, costs)
     status: Literal["optimal", "unknown"] = "unknown"
     steps, best = 0, np.inf
-    while True:
-        search.measure()
-        if search.gap <= accuracy and search.residual <= accuracy:
-            status = "optimal"
-            break
-        out_of_time = time_limit_s is not None and perf_counter() - began > time_limit_s
-        best = min(best, max(search.gap, search.residual))
-        if out_of_time or steps >= MOST_STEPS or not np.isfinite(best) or not search.step():
-            break
-        steps += 1
-    for _ in range(POLISHED if steps else 0):
-        search.polish()
+    with np.errstate(all="ignore"):  # what overflows ends the search; the caller checks the point anew
+        while True:
+            search.measure()
+            if search.gap <= accuracy and search.residual <= accuracy:
+                status = "optimal"
+                break
+            out_of_time = time_limit_s is not None and perf_counter() - began > time_limit_s
+            best = min(best, max(search.gap, search.residual))
+            if out_of_time or steps >= MOST_STEPS or not np.isfinite(best) or not search.step():
+                break
+            steps += 1
+        for _ in range(POLISHED if search.factorised else 0):
+            search.polish()
     return Interior(
         status,
         search.u,
@@ -235,7 +147,7 @@ class _Search:
         self.n, self.constant, self.rows, self.square = matrix, constant, rows, square
         self.grow_cost, self.rhs = grow_cost, rhs
         self.cells = len(absolute)
-        self.newton = _Newton(matrix, condition)
+        self.newton = Newton(matrix, condition)
         low, high = np.full(self.cells, -np.inf), np.full(self.cells, np.inf)
         still = rows.slope == 0
         up, down = still & (rows.sign > 0), still & (rows.sign < 0)
@@ -247,6 +159,7 @@ class _Search:
         self.w = absolute[self.split]
         self._start(np.clip(0.0, low, high))
         self.many = len(self.p) + 2 * len(self.split)
+        self.factorised = False
 
     def _start(self, goal: Floats) -> None:
         """Near the goals of cells that must move, everything else little; then everything well inside."""
@@ -345,7 +258,8 @@ class _Search:
             mine = r.grows == k
             border[:, k] = np.bincount(r.cell[mine], (ratio * r.sign * r.slope)[mine], self.cells)
             corner[k, k] = float((ratio * r.slope**2)[mine].sum())
-        if not self.newton.factorise(d, border, corner):
+        self.factorised = self.newton.factorise(d, border, corner)
+        if not self.factorised:
             return False
         self.parts = ratio, inverse
         given = self.rhs - self.newton.condition @ self.u
@@ -370,7 +284,9 @@ class _Search:
             dplus, dminus = (cp + self.plus * dpull) / self.s_plus, (cm - self.minus * dpull) / self.s_minus
             return du, dtau, dv + self.miss, t - ratio * dv, dpull, dplus, dminus
 
-        _, _, dp, dy, dpull, dplus, dminus = towards(0.0, None)
+        du, _, dp, dy, dpull, dplus, dminus = towards(0.0, None)
+        if not np.isfinite(du).all():
+            return False
         a, b = self._lengths(dp, dy, dpull, dplus, dminus)
         reached = (self.p + a * dp) @ (self.y + b * dy)
         reached += (self.plus + a * dplus) @ (self.s_plus - b * dpull)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.table.leaves import define, eliminate_short, in_leaves
+from cellward.table.leaves import Definitions, define, eliminate_short, in_leaves
 from cellward.table.relations import Relations
 
 if TYPE_CHECKING:
@@ -54,22 +54,23 @@ class Compact:
         return np.asarray(self.sign * np.append(classes, 0.0)[self.of])
 
     @cached_property
-    def _definitions(self) -> tuple[Ints, Ints, Ints]:
-        found, remaining = define(self.relations)
-        return found.definition, found.level, remaining
+    def _defined(self) -> tuple[Definitions, Ints]:
+        return define(self.relations)
 
     def multipliers(self, force: Floats) -> Floats:
         """y with Mᵀ·y as near to ``force`` (one a cell) as it gets: exact where the force does no work in any move of the table."""
+        from scipy.linalg import lstsq
         from scipy.sparse import csr_matrix
-        from scipy.sparse.linalg import lsqr
 
-        definition, level, remaining = self._definitions
+        found, remaining = self._defined
+        definition, level = found.definition, found.level
         r = self.relations
         m = csr_matrix((r.coefs.astype(float), r.indices, r.indptr), shape=(r.equations, r.cells))
         y = np.zeros(r.equations)
         if len(remaining):
-            rows, _, matrix, _ = in_leaves(r, define(r)[0], remaining)
-            y[remaining] = lsqr(rows.astype(float).T.tocsr(), matrix.T @ force, atol=1e-14, btol=1e-14)[0]
+            rows, _, matrix, _ = in_leaves(r, found, remaining)
+            kept = _independent(rows.astype(float))
+            y[remaining[kept]] = lstsq(rows[kept].toarray().T, matrix.T @ force, lapack_driver="gelsy")[0]
         by_cell = m.T.tocsr()
         for depth in range(int(level.max(initial=0)), 0, -1):
             cells = np.flatnonzero(level == depth)
@@ -87,7 +88,8 @@ def compact(relations: Relations) -> Compact:
     constant = constant + matrix @ shift
     matrix = (matrix @ turn).tocsr()
     matrix.eliminate_zeros()
-    rows, right = _independent(rows.astype(float), rhs.astype(float))
+    kept = _independent(rows.astype(float))
+    rows, right = rows[kept].astype(float), rhs[kept].astype(float)
     if relations.rhs.any():  # cells move by a constant too: each is a class of its own
         of = np.arange(relations.cells)
         return Compact(relations, matrix.astype(float), of, np.ones_like(of), constant.astype(float), rows, right)
@@ -113,17 +115,15 @@ def _classes(matrix: csr_matrix) -> tuple[Ints, Ints, Ints]:
     return of, sign, first
 
 
-def _independent(rows: csr_matrix, rhs: Floats) -> tuple[csr_matrix, Floats]:
+def _independent(rows: csr_matrix) -> Ints:
     """Conditions that do not follow from others."""
     if not rows.shape[0]:
-        return rows, rhs
+        return np.zeros(0, np.int64)
     from scipy.linalg.lapack import dpstrf
     from scipy.sparse import diags
 
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     filled = np.flatnonzero(length > 0)
-    rows, rhs = rows[filled], rhs[filled]
-    scaled = diags(1 / length[filled]) @ rows
+    scaled = diags(1 / length[filled]) @ rows[filled]
     _, order, rank, _ = dpstrf((scaled @ scaled.T).toarray(), tol=INDEPENDENT)
-    kept = np.sort(order[:rank] - 1)
-    return rows[kept].tocsr(), rhs[kept]
+    return np.asarray(filled[np.sort(order[:rank] - 1)])

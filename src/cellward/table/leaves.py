@@ -13,7 +13,9 @@ sum of its parts modulo 2^64; an implied equation then sums to 0, and one that i
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +71,7 @@ class Definitions:
     def __init__(self, relations: Relations) -> None:
         self.r = relations
         self.definition = np.full(relations.cells, -1, np.int64)
+        self.pivot = np.full(relations.equations, -1, np.int64)
         self.level = np.zeros(relations.cells, np.int64)
         self.seed = np.random.default_rng(20040401).integers(0, 2**64, relations.cells, dtype=np.uint64)
         self.print = self.seed.copy()
@@ -89,6 +92,7 @@ class Definitions:
                 equation, still = ready[first], pending[cell]
                 cell, equation = cell[still], equation[still]
                 self.definition[cell] = equation
+                self.pivot[equation] = cell
             else:
                 cell = np.flatnonzero(pending)[:1]
             pending[cell] = False
@@ -100,7 +104,7 @@ class Definitions:
                 np.subtract.at(waiting, rows, 1)
                 rows = distinct(rows, r.equations)
             ready = rows[summed[rows] & (waiting[rows] == 0) & pending[total[rows]]]
-        self.refresh()
+        self.refresh(np.arange(r.cells))
 
     def _waiting(self, pending: Bools, pivot: Ints) -> Ints:
         """For every equation the number of pending cells in it other than its pivot."""
@@ -112,37 +116,54 @@ class Definitions:
         ptr, entry = self.r.by_cell
         return entry[ranges(ptr[cells], ptr[cells + 1])]
 
-    def refresh(self) -> Ints:
-        """Order the definitions by level and recompute fingerprints and constants; returns the cells caught in a cycle (none when all is well)."""
+    def _touched(self, cells: Ints) -> Ints:
+        """These cells and all that depend on them."""
         r = self.r
-        defined = np.flatnonzero(self.definition >= 0)
+        found = np.zeros(r.cells, bool)
+        while len(cells):
+            found[cells] = True
+            above = self.pivot[r.row[self._entries_of(cells)]]
+            above = above[above >= 0]
+            cells = distinct(above[~found[above]], r.cells)
+        return np.flatnonzero(found)
+
+    def refresh(self, touched: Ints) -> Ints:
+        """Levels, fingerprints and constants of the touched cells anew, or, where a cycle catches some of them, these and nothing done."""
+        r, pivot = self.r, self.pivot
         pending = np.zeros(r.cells, bool)
+        defined = touched[self.definition[touched] >= 0]
         pending[defined] = True
-        pivot = np.full(r.equations, -1, np.int64)
-        pivot[self.definition[defined]] = defined
-        waiting = self._waiting(pending, pivot)
-        self.level[:] = 0
-        self.print = self.seed.copy()
-        self.constant[:] = 0
-        ready = np.flatnonzero((pivot >= 0) & (waiting == 0))
-        depth = 0
+        equations = self.definition[defined]
+        length = r.indptr[equations + 1] - r.indptr[equations]
+        entry = ranges(r.indptr[equations], r.indptr[equations + 1])
+        waits = pending[r.indices[entry]] & (r.indices[entry] != np.repeat(defined, length))
+        waiting = np.zeros(r.equations, np.int64)
+        waiting[equations] = np.bincount(np.repeat(np.arange(len(defined)), length)[waits], minlength=len(defined))
+        ready = equations[waiting[equations] == 0]
+        turns = []
+        left = len(defined)
         while len(ready):
-            depth += 1
+            turns.append(ready)
+            left -= len(ready)
             cell = pivot[ready]
-            self.level[cell] = depth
-            self._define(ready, cell)
             pending[cell] = False
-            touched = self._entries_of(cell)
-            rows = r.row[touched]
-            rows = rows[(pivot[rows] >= 0) & (pivot[rows] != r.indices[touched])]
-            if len(rows):
-                np.subtract.at(waiting, rows, 1)
-                rows = distinct(rows, r.equations)
+            entry = self._entries_of(cell)
+            rows = r.row[entry]
+            above = pivot[rows]
+            rows = rows[(above >= 0) & (above != r.indices[entry])]
+            np.subtract.at(waiting, rows, 1)
+            rows = distinct(rows, r.equations)
             ready = rows[waiting[rows] == 0]
-        return np.flatnonzero(pending)
+        if left:
+            return defined[pending[defined]]
+        leaves = touched[self.definition[touched] < 0]
+        self.level[leaves], self.print[leaves], self.constant[leaves] = 0, self.seed[leaves], 0
+        for equations in turns:
+            self._define(equations, pivot[equations])
+        return leaves[:0]
 
     def _define(self, equations: Ints, cells: Ints) -> None:
-        """Fingerprint and constant of cells from their defining equations: p·cell = rhs − Σ others, p = ±1, all modulo 2^64."""
+        """Level, fingerprint and constant of cells from their defining equations: p·cell = rhs − Σ others, p = ±1, all modulo 2^64."""
         r = self.r
         pick = ranges(r.indptr[equations], r.indptr[equations + 1])
         start = np.concatenate(([0], np.cumsum(r.indptr[equations + 1] - r.indptr[equations])[:-1]))
@@ -151,6 +172,7 @@ class Definitions:
         p = coef[own]
         prints = np.where(own, 0, coef).astype(np.uint64) * self.print[r.indices[pick]]
         constants = np.where(own, 0, coef) * self.constant[r.indices[pick]]
+        self.level[cells] = 1 + np.maximum.reduceat(np.where(own, 0, self.level[r.indices[pick]]), start)
         self.print[cells] = np.add.reduceat(prints, start) * (-p).astype(np.uint64)
         self.constant[cells] = p * (r.rhs[equations] - np.add.reduceat(constants, start))
 
@@ -193,11 +215,14 @@ class Definitions:
             cell, winner = np.unique(r.indices[entry[first]], return_index=True)
             row = row[winner]
             self.definition[cell] = row
-            while len(stuck := self.refresh()):
+            self.pivot[row] = cell
+            touched = self._touched(cell)
+            while len(stuck := self.refresh(touched)):
                 mine = np.isin(cell, stuck)
                 # Take back the proposals in the cycle, the last half of them at a time: the first ones may well stand without the others.
                 back = np.flatnonzero(mine)[int(mine.sum()) // 2 :]
                 self.definition[cell[back]] = -1
+                self.pivot[row[back]] = -1
                 if int(mine.sum()) == 1:
                     refused[row[back]] = True
                 keep = np.ones(len(cell), bool)
@@ -288,15 +313,13 @@ def _eliminate(rows: Any, rhs: Ints, *_: object, longest: int | None = None) -> 
     """
     import heapq
 
-    live: dict[int, dict[int, int]] = {}
-    right: dict[int, int] = {}
-    holders: dict[int, set[int]] = {}
-    for k in range(rows.shape[0]):
-        part = slice(rows.indptr[k], rows.indptr[k + 1])
-        live[k] = dict(zip(rows.indices[part].tolist(), rows.data[part].tolist(), strict=True))
-        right[k] = int(rhs[k])
-        for leaf in live[k]:
-            holders.setdefault(leaf, set()).add(k)
+    columns = rows.tocsc()
+    live = {
+        k: dict(part)
+        for k, part in enumerate(_parts(rows, zip(rows.indices.tolist(), rows.data.tolist(), strict=True)))
+    }
+    right = dict(enumerate(rhs.tolist()))
+    holders = {leaf: set(part) for leaf, part in enumerate(_parts(columns, columns.indices.tolist()))}
     queue = [(len(row), k) for k, row in live.items()]
     heapq.heapify(queue)
     empty: list[int] = []
@@ -345,6 +368,13 @@ def _eliminate(rows: Any, rhs: Ints, *_: object, longest: int | None = None) -> 
     kept = sorted(live) if longest is not None else _independent(live, right, empty, absurd)
     rest = [(live[k], right[k]) for k in kept]
     return _Reduced(pivots, rest, np.array(sorted(empty), np.int64), np.array(sorted(absurd), np.int64))
+
+
+def _parts(matrix: Any, entries: Iterable[Any]) -> Iterator[list[Any]]:
+    """The entries of a compressed matrix, row by row or column by column as it is stored."""
+    entries = list(entries)
+    for a, b in pairwise(matrix.indptr.tolist()):
+        yield entries[a:b]
 
 
 def _independent(
@@ -413,6 +443,6 @@ def _conditions(rest: list[tuple[dict[int, int], int]], place: Ints, leaves: int
     from scipy.sparse import csr_matrix
 
     row = [k for k, (members, _) in enumerate(rest) for _ in members]
-    col = [int(place[leaf]) for members, _ in rest for leaf in members]
+    col = place[np.array([leaf for members, _ in rest for leaf in members], np.int64)]
     val = np.array([coef for members, _ in rest for coef in members.values()], np.int64)
     return csr_matrix((val, (row, col)), shape=(len(rest), leaves)), np.array([value for _, value in rest], np.int64)

@@ -167,7 +167,7 @@ class Attempt:
         low, high = np.where(lo <= -open_, -np.inf, low), np.where(hi >= open_, np.inf, high)
         return Problem(self.relations, low, high, self.distance, self.instance.decimals)
 
-    def _senses(self) -> Senses:
+    def senses(self) -> Senses:
         """Senses and levels as given or drawn."""
         cell, (lo, hi) = self.needs.cell, self.free
         jitter, key = self.options.jitter, self.key
@@ -187,7 +187,7 @@ class Attempt:
 
     def solve(self) -> Protection:
         """What comes of it."""
-        senses = self._senses()
+        senses = self.senses()
         lo, hi = self.free
         lost = senses.stuck
         if len(lost) and not self.options.soft_levels:

@@ -107,15 +107,21 @@ def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
         return Continuous("infeasible", "leaf", "cells that move alike")
     costs, box = problem.costs, Rows.box(low, high)
     if problem.distance.norm == "linf":
-        caps = []
-        for k, cells in enumerate((problem.distance.sensitive, ~problem.distance.sensitive)):
+        caps: list[tuple[Rows, Bools]] = []
+        groups = [
+            cells for cells in (problem.distance.sensitive, ~problem.distance.sensitive) if cells[classes.cell].any()
+        ]
+        for cells in groups:
             with np.errstate(divide="ignore"):
-                caps.append((Rows.caps(1 / classes.most(costs.absolute, cells), k), cells))
-        found = _run(form, Rows.joined(box, *(rows for rows, _ in caps)), time_limit_s, grow_cost=np.ones(2))
+                caps.append((Rows.caps(1 / classes.most(costs.absolute, cells), len(caps)), cells))
+        found = _run(form, Rows.joined(box, *(rows for rows, _ in caps)), time_limit_s, grow_cost=np.ones(len(caps)))
         first = checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, caps), GAP)
-        return (
-            first if first.status != "optimal" else _least_l1(problem, classes, first, found.tau, words, time_limit_s)
-        )
+        if first.status != "optimal":
+            return first
+        top = np.zeros(problem.relations.cells)
+        for tau, (_, cells) in zip(found.tau, caps, strict=True):
+            top[cells] = tau
+        return _least_l1(problem, classes, first, top * (1 + SLACK), words, time_limit_s)
     found = _run(form, box, time_limit_s, absolute=classes.total(costs.absolute), square=classes.total(costs.square))
     return checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, ()), GAP)
 
@@ -176,11 +182,10 @@ def _run(form: Compact, rows: Rows, time_limit_s: float | None, **costs: Floats)
 
 
 def _least_l1(
-    problem: Problem, classes: _Classes, first: Continuous, tau: Floats, words: str, time_limit_s: float | None
+    problem: Problem, classes: _Classes, first: Continuous, top: Floats, words: str, time_limit_s: float | None
 ) -> Continuous:
     """Among the optima of L∞ the one of least L1: the maxima become bounds of the cells."""
-    w, own = problem.costs.absolute, problem.distance.sensitive
-    top = np.where(own, tau[0], tau[1]) * (1 + SLACK)
+    w = problem.costs.absolute
     cap = np.divide(top, w, out=np.full(len(w), np.inf), where=w > 0)
     form = classes.form
     low, high = classes.box(np.maximum(problem.lo, -cap), np.minimum(problem.hi, cap))
