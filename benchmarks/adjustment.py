@@ -335,8 +335,8 @@ def speed(report: Report, *, quick: bool) -> None:
         rows.append(["**geometric mean**", norm, "", "", f"**{mean:.1f}**", "", ""])
     report.add(
         "Seconds of the continuous optimum: ours from the equations alone (structure, solve, multipliers, our own check), HiGHS' from a finished "
-        f"model of the paper's form to its answer; the best of {repeats} each, two threads, interior points without crossover. L∞: ours includes the second "
-        "problem, least L1 among the optima, which the others do not solve. The ratio is to the fastest engine that ended in an optimum.\n\n"
+        f"model of the paper's form to its answer; the best of {repeats} each, two threads, interior points without crossover. L∞: ours includes "
+        "the second problem, least L1 among the optima, which the others do not solve. The ratio is to the fastest engine that ended in one.\n\n"
         + table(["table", "norm", "ours", "HiGHS", "ratio", "gap by our check", "form"], rows)
     )
 
@@ -529,8 +529,8 @@ def agree(report: Report, *, quick: bool) -> None:
     report.require(counts["tables"] == cases, f"{counts['tables']} tables compared, not {cases}")
     report.add(
         f"{cases:,} random tables (seeds 0 to {cases - 1:,}; arrays, hierarchies, overlapping and linked sums, negative values, bounds, fixed "
-        "cells): the optimum of L1 in the equation, leaf, cone and (where the table is one) network form, and those of the other distances in the forms that "
-        "take them, agree to 1e-6; additivity, bounds and gap are computed by us for each; infeasible in one form is infeasible in all: "
+        "cells): the optimum of L1 in the equation, leaf, cone and (where the table is one) network form, and those of the other distances in "
+        "the forms that take them, agree to 1e-6; additivity, bounds and gap are computed by us for each; infeasible in one form is so in all: "
         f"**{len(differences):,} differences** ({time.perf_counter() - began:.0f} s).\n\n"
         + table(["", "count"], [[name, f"{count:,}"] for name, count in sorted(counts.items())])
     )

@@ -136,18 +136,19 @@ class Nearest:
         place[self.classes.cell] = np.arange(len(self.classes.cell))
         self.at = place[cell]
         """Where the given cells are among those that move; −1: not there."""
-        self.of = np.where(self.at >= 0, self.classes.of[self.at], -1)
-        self.sign = np.where(self.at >= 0, self.classes.sign[self.at], 1)
+        self.of = np.append(self.classes.of, -1)[self.at]
+        self.sign = np.append(self.classes.sign, 1)[self.at]
         others = self.classes.total(problem.costs.absolute + problem.costs.huber + problem.costs.square)
         self.others = LITTLE * others / max(float(others.max(initial=0.0)), 1e-300)
 
     def find(self, target: Floats, size: Floats, time_limit_s: float | None) -> Floats | None:
-        """Deviations of all cells; of cells that move alike the last one's target counts."""
+        """Deviations of all cells; of cells that move alike the farthest target counts."""
         form, mine = self.form, self.at >= 0
         centre, weight = np.zeros(form.classes), self.others.copy()
         weight /= float(np.median(size)) if len(size) else 1.0
-        centre[self.of[mine]] = (self.sign * target)[mine]
-        weight[self.of[mine]] = 1 / size[mine]
+        order = np.flatnonzero(mine)[np.argsort(np.abs(target[mine]), kind="stable")]
+        centre[self.of[order]] = (self.sign * target)[order]
+        weight[self.of[order]] = 1 / size[order]
         low, high = self.classes.box(self.problem.lo, self.problem.hi)
         if np.any(low > high):
             return None

@@ -7,6 +7,7 @@ protection levels where that is what is missing, and let the cells that fall sho
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ PATIENCE = 4
 
 
 def alike(attempt: Attempt, senses: Senses, free: Room) -> Senses:
-    """Senses in which cells that always move alike are of one mind: that of the first of them, where it is free to choose."""
+    """Senses in which cells that always move alike are of one mind: that of the first of them, where it is free to choose. Not counted as turned."""
     near = leaf.Nearest(attempt.problem(free.lo, free.hi), senses.cell)
     wish = senses.sense * near.sign
     first: dict[int, int] = {}
@@ -40,7 +41,7 @@ def alike(attempt: Attempt, senses: Senses, free: Room) -> Senses:
         if near.of[k] >= 0:
             first.setdefault(int(near.of[k]), int(wish[k]))
     turn = np.array([first.get(int(c), w) != w for c, w in zip(near.of.tolist(), wish.tolist(), strict=True)], bool)
-    return senses.turned(turn & senses.turnable)
+    return replace(senses, sense=np.where(turn & senses.turnable, -senses.sense, senses.sense))
 
 
 def settle(attempt: Attempt, senses: Senses, free: Room) -> Senses:
@@ -84,8 +85,6 @@ def settle(attempt: Attempt, senses: Senses, free: Room) -> Senses:
 
 def _bent(attempt: Attempt, senses: Senses, free: Room) -> Senses:
     """What a linear program that bends levels says of them: ``conflict`` are the cells whose levels had to bend."""
-    from dataclasses import replace
-
     amount = bending(attempt, senses, free)
     if amount is None:
         return replace(senses, conflict=senses.cell)
