@@ -62,6 +62,8 @@ def differences(seed: int, seen: Counter[str]) -> list[str]:
         for form in forms:
             if form == "network" and made.relations.network is None:
                 continue
+            if form == "sums" and made.relations.leaf_form.condition.shape[0]:
+                continue
             method = cw.ControlledAdjustment(norm=norm, senses=senses, jitter=0, grid=None, form=form, **options)
             p = method.protect(made, weights=weights)
             found[form] = p

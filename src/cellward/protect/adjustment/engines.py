@@ -63,11 +63,17 @@ def _form(attempt: Attempt, problem: Problem) -> Form:
         return "cone" if norm in ("huber", "l2", "l1-2") else "equation"
     if norm == "l1" and problem.relations.cells <= FEW:
         return "equation"
-    if norm == "l2":
+    if norm == "l2" and _defined(problem):
         return "sums"
     if _few(problem):
         return "leaf"
     return "equation" if norm in ("l1", "linf") else "cone"
+
+
+def _defined(problem: Problem) -> bool:
+    """Whether every equation defines a cell, as the form of sums needs it."""
+    r = problem.relations
+    return r.array_shape is not None or not r.leaf_form.condition.shape[0]
 
 
 def _few(problem: Problem) -> bool:
