@@ -20,9 +20,10 @@ from cellward.errors import InputError, SolverError, VerificationError
 from cellward.exact import LARGEST, Numbers
 from cellward.instance import Instance
 from cellward.protect.adjustment import engines, publish
-from cellward.protect.adjustment.continuous import Continuous, Problem
+from cellward.protect.adjustment.continuous import Continuous, Problem, untouched
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.levels import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
+from cellward.protect.adjustment.method import named_cells
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.method import Clock, Limits
 from cellward.protection import KEY_BYTES, Protection
@@ -41,11 +42,15 @@ PLAIN_PLACES, MOST_PLACES = 3, 7
 """Decimals more than the table's that an optimum may turn out to have, and those published where it has no end of them."""
 PLAIN = 1e-7
 """How near to such a value an optimum must be."""
+NEARLY = (1e-5, 1e-3)
+"""The same where nothing else leads to a table."""
 OPTIMAL = 1e-6
 """What is published of a continuous optimum is called optimal when it is dearer by at most this share."""
 MARGINS = (1.0, 4.0, 16.0)
 """Room kept to bounds for rounding, in units of √n of the last decimal for a cell of n leaves, tried one after the other."""
 SHOWN = 3
+LARGEST_WEIGHT = 10**18
+"""Weights that would become larger lose their last digits."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +77,8 @@ class Attempt:
         if isinstance(grid, str) and grid == "table":
             return 0
         if grid is None:
-            size = max(
-                int(np.abs(self.instance.a).max(initial=1)), int(np.abs(self.instance.relations.rhs).max(initial=1))
-            )
             most = MOST_PLACES
-            while most and 4 * size * 10**most > LARGEST:
+            while most and 4 * self._size * 10**most > LARGEST:
                 most -= 1
             return most
         for places in range(MOST_PLACES + 1):
@@ -84,12 +86,21 @@ class Attempt:
                 step = exact.scale_one(grid, self.instance.decimals + places, "grid", strict=True)
             except InputError:
                 continue
-            if step <= 0:
+            if not 0 < step <= LARGEST:
                 break
+            if places and 2 * self._size * 10**places > LARGEST:
+                raise InputError(
+                    f"grid={grid!r}: values as large as these have no room for so many decimals; give a coarser grid, or 'table'"
+                )
             return places
         raise InputError(
             f"grid={grid!r}: give a positive number of at most {self.instance.decimals + MOST_PLACES} decimals, such as 1, 'table' or None"
         )
+
+    @cached_property
+    def _size(self) -> int:
+        i = self.instance
+        return max(int(np.abs(i.a).max(initial=1)), int(np.abs(i.relations.rhs).max(initial=1)))
 
     @cached_property
     def fine(self) -> Instance:
@@ -141,11 +152,14 @@ class Attempt:
                 raise InputError(f"second_weights: give one number of at least 0 for each of {i.cells} cells")
         if o.subset is not None:
             inside = np.zeros(i.cells, bool)
-            inside[np.asarray(list(o.subset), np.int64)] = True
+            inside[named_cells(i, o.subset, "subset", "a list of cells")] = True
             second = np.where(inside, second, 0)
         if o.soft_margins is not None:
             dearer = np.where(self._kept & ~i.sensitivity.fixed, o.soft_margins, 1.0)
-            weight, second = (np.rint(w * dearer).astype(np.int64) for w in (weight, second))
+            most = float(max((w * dearer).max(initial=0.0) for w in (weight, second)))
+            cut = max(0, int(np.ceil(np.log10(max(most, 1.0) / LARGEST_WEIGHT))))
+            weight, second = (np.rint(w * dearer / 10.0**cut).astype(np.int64) for w in (weight, second))
+            places -= cut
         sensitive = np.zeros(i.cells, bool)
         sensitive[self.needs.cell] = True
         shares = (o.decimal("first"), o.decimal("second")) if o.norm == "l1-2" else (Fraction(1), Fraction(0))
@@ -165,12 +179,17 @@ class Attempt:
         low, high = np.where(lo <= -open_, -np.inf, low), np.where(hi >= open_, np.inf, high)
         return Problem(self.relations, low, high, self.distance, self.instance.decimals)
 
+    def _levels(self, jitter: float) -> tuple[Ints, Ints]:
+        """Levels up and down, drawn so far above what is asked."""
+        cell, (lo, hi) = self.needs.cell, self.free
+        up = drawn_levels(self.key, cell, self.needs.up, hi[cell], jitter, self.step, "up")
+        return up, drawn_levels(self.key, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
+
     def _senses(self) -> Senses:
         """Senses and levels as given or drawn."""
         cell, (lo, hi) = self.needs.cell, self.free
-        jitter, key = self.options.jitter, self.key
-        up = drawn_levels(key, cell, self.needs.up, hi[cell], jitter, self.step, "up")
-        down = drawn_levels(key, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
+        key = self.key
+        up, down = self._levels(self.options.jitter)
         can_up, can_down = (up > 0) & (up <= hi[cell]), (down > 0) & (down <= -lo[cell])
         secret = isinstance(self.options.senses, str) and self.options.senses == "secret"
         if secret:
@@ -193,15 +212,34 @@ class Attempt:
             reason = f"the bounds of {names}{more} leave no value that is far enough off; {self._remedy}"
             return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=tuple(lost.tolist()))
         with blas_threads(self.limits.threads):
-            answer, senses, room = engines.solve_with_flips(self, senses, Room(lo, hi))
+            if len(senses.cell):
+                answer, senses, room = self._with_flips(senses, Room(lo, hi))
+            else:
+                answer, room = untouched(self.relations), Room(lo, hi)
             if answer.status == "infeasible" or answer.z is None:
                 return self._without(answer, senses)
             for made in self._published(answer, senses, room):
-                if made.protected is not False or senses.bent:
+                if made.protected is not False or self.options.soft_levels:
                     return made
         reason = f"no additive table on {self._grid_words} was found near the optimum ({answer.engine})"
-        remedy = "give more time" if self.clock.over else "give a finer grid, or grid=None"
+        remedy = "give a grid, such as grid=1" if self.options.grid is None else "give a finer grid, or grid=None"
+        remedy = "give more time" if self.clock.over else remedy
         return self._nothing("failed", f"{reason}; {remedy}", answer.engine, limit_reached=self.clock.over)
+
+    def _with_flips(self, senses: Senses, free: Room) -> tuple[Continuous, Senses, Room]:
+        """The optimum; where drawn levels cannot be reached together, those in the way fall back to what is asked, then all."""
+        answer, found, room = engines.solve_with_flips(self, senses, free)
+        if self.options.jitter == 0 or answer.status != "infeasible":
+            return answer, found, room
+        plain = self._levels(0.0)
+        for which in (np.isin(senses.cell, found.conflict), np.ones(len(senses.cell), bool)):
+            eased = found.eased(which, *plain)
+            if not eased.changed(found):
+                continue
+            answer, found, room = engines.solve_with_flips(self, eased, free)
+            if answer.status != "infeasible" or self.clock.over:
+                break
+        return answer, found, room
 
     def _without(self, answer: Continuous, senses: Senses) -> Protection:
         if answer.status == "infeasible":
@@ -270,6 +308,11 @@ class Attempt:
                 break
             z = again.z
         assert answer.z is not None
+        for near in NEARLY:  # where the room leaves single values, an engine comes only so near to them
+            plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
+            if plain is not None and self._holds(plain, allowed):
+                yield self._made(plain, allowed, answer, senses, answer.engine)
+                return
         for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.limits, self.clock):
             if self._holds(v, allowed):
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; decimals by {engine}")
@@ -289,7 +332,7 @@ class Attempt:
         status = "optimal" if objective - bound <= max(near, error) else "feasible"
         units = 10 ** (self.fine.decimals + self.instance.weight_decimals)
         try:
-            return self._protection(
+            made = self._protection(
                 status,
                 allowed=allowed,
                 knowledge=Knowledge.adjusted(v),
@@ -307,10 +350,14 @@ class Attempt:
                     "flipped": senses.flipped,
                     "bent": senses.bent,
                     "senses": {int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
+                    "levels": dict(
+                        zip(senses.cell.tolist(), exact.texts(senses.least, self.fine.decimals), strict=True)
+                    ),
                 },
             )
         except VerificationError as error_:
             raise SolverError(f"{engine} gave an answer that does not hold: {error_}") from error_
+        return replace(made, reason=self._bent(v)).knowing(made) if made.protected is False else made
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------
 
@@ -323,6 +370,15 @@ class Attempt:
     @property
     def _remedy(self) -> str:
         return "ask for lower levels, free fixed cells or zeros, choose other senses, or allow soft_levels"
+
+    def _bent(self, v: Ints) -> str:
+        """Why what came out is not protected."""
+        n = self.needs
+        z = (v - self.fine.a)[n.cell]
+        near = n.cell[~(((z >= n.up) & (n.up > 0)) | ((-z >= n.down) & (n.down > 0)))]
+        names = ", ".join(self.instance.labels.name(int(i)) for i in near[:SHOWN])
+        more = "" if len(near) <= SHOWN else f" and {len(near) - SHOWN} more"
+        return f"levels had to give way so that every sum holds, those of {names}{more}; ask for lower levels, or free fixed cells or zeros"
 
     def _nothing(self, status: Any, reason: str, engine: str, **facts: Any) -> Protection:
         a = self.fine.a

@@ -60,9 +60,21 @@ class Senses:
         hi[at[falls]] = np.minimum(hi[at[falls]], -least[falls])
         return Room(lo, hi)
 
+    def eased(self, which: Bools, up: Ints, down: Ints) -> Senses:
+        """With some levels lowered to these."""
+        return replace(
+            self,
+            up=np.where(which, np.minimum(self.up, up), self.up),
+            down=np.where(which, np.minimum(self.down, down), self.down),
+        )
+
+    def changed(self, before: Senses) -> bool:
+        """Whether any level is another one."""
+        return bool(np.any(self.up != before.up) or np.any(self.down != before.down))
+
     def bending(self, amount: Ints) -> Senses:
-        """With levels lowered by so much."""
+        """With levels lowered by so much; below 0 where a cell has to move the other way."""
         rises = self.sense > 0
-        up = np.where(rises, np.maximum(self.up - amount, 0), self.up)
-        down = np.where(~rises, np.maximum(self.down - amount, 0), self.down)
+        up = np.where(rises, self.up - amount, self.up)
+        down = np.where(~rises, self.down - amount, self.down)
         return replace(self, up=up, down=down, bent=int((amount > 0).sum()))
