@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellward.errors import CellwardError, InputError
+from cellward.method_options import OPTIONS as METHOD
+from cellward.method_options import by_level, method_asked
 
 if TYPE_CHECKING:
     from cellward.protection import Protection
@@ -91,18 +93,19 @@ MICRODATA: dict[str, tuple[Any, Any]] = {
 """The options that say how to read a file of records."""
 
 
-def _with_options(options: dict[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command these options; it gets them as one dictionary, ``reading``."""
+def _with_options(
+    options: dict[str, tuple[Any, Any]], together: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options; it gets them as one dictionary of this name."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [p for p in inspect.signature(command).parameters.values() if p.name != "reading"]
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != together]
         kind = inspect.Parameter.KEYWORD_ONLY
         extra = [inspect.Parameter(name, kind, annotation=a, default=d) for name, (a, d) in options.items()]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            reading = {name: given.pop(name) for name in options}
-            command(reading=reading, **given)
+            command(**{together: {name: given.pop(name) for name in options}}, **given)
 
         parameters = [*(p.replace(kind=kind) for p in own), *extra]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -112,8 +115,9 @@ def _with_options(options: dict[str, tuple[Any, Any]]) -> Callable[[Callable[...
     return decorate
 
 
-reads_a_table = _with_options(READING)
-reads_records = _with_options(MICRODATA)
+reads_a_table = _with_options(READING, "reading")
+reads_records = _with_options(MICRODATA, "reading")
+chooses_a_method = _with_options(METHOD, "choosing")
 
 
 def _pairs(entries: list[str] | None, option: str, form: str) -> dict[str, list[str]]:
@@ -202,6 +206,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 @app.command()
 @reads_a_table
+@chooses_a_method
 def protect(
     source: Annotated[
         Path, typer.Argument(metavar="INPUT", help="A .jj file, or a long table in .csv, .tsv or .parquet.")
@@ -210,56 +215,6 @@ def protect(
         Path,
         typer.Option(help="Folder for release.csv (public), protection.json and certificate.json.gz (confidential)."),
     ],
-    method: Annotated[
-        str,
-        typer.Option(help="round: controlled rounding; perturb: cell perturbation, which needs no rounding to exist."),
-    ] = "round",
-    base: Annotated[
-        str | None,
-        typer.Option(
-            help="Base in the table's units, 5 unless given; or one a level of sums, 0=5,1=10 (0: cells that are no sum)."
-        ),
-    ] = None,
-    within: Annotated[
-        str | None,
-        typer.Option(help="perturb: move cells within this distance of their value, not between multiples of a base."),
-    ] = None,
-    knowledge: Annotated[
-        str | None,
-        typer.Option(help="What attackers read out of a value: strict (the safe one, the default) or paper."),
-    ] = None,
-    max_steps: Annotated[
-        int | None,
-        typer.Option(
-            help="round: where no rounding exists, try multiples up to so many bases away; the number is published."
-        ),
-    ] = None,
-    goal: Annotated[
-        str | None, typer.Option(help="round: least, the nearest rounding; any, some rounding, as fast as possible.")
-    ] = None,
-    unbiased: Annotated[
-        bool,
-        typer.Option("--unbiased", help="round: up as often as values ask for on average, instead of to the nearest."),
-    ] = False,
-    small_counts: Annotated[
-        str | None,
-        typer.Option(help="round: counts below their base are free to become 0, never 0 (up), or always (zero)."),
-    ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option(help="round: only the leaves or only the totals; the other cells follow unit by unit."),
-    ] = None,
-    objective: Annotated[
-        str | None,
-        typer.Option(help="perturb: between, costs as in a rounding; nearest, the distance to the nearer multiple."),
-    ] = None,
-    grid: Annotated[
-        str | None,
-        typer.Option(help="perturb: publish multiples of this, such as 1; otherwise the optimum with its decimals."),
-    ] = None,
-    ignore_levels: Annotated[
-        bool, typer.Option("--ignore-levels", help="Without a look at the table's protection levels.")
-    ] = False,
     attackers: Annotated[
         Path | None, typer.Option(help="CSV of what attackers know: attacker, the dimensions (or cell), lower, upper.")
     ] = None,
@@ -269,8 +224,8 @@ def protect(
     weights: Annotated[
         str | None,
         typer.Option(
-            help="How deviations are weighted: table (the table's own), totals (ten times more from level to level of sums), "
-            "or one a level, 0=1,1=20; otherwise each counts 1."
+            help="How deviations are weighted: table (the table's own), totals (ten times more from level to level of sums), relative "
+            "(1/value, what adjust does unless told), equal (what the others do), or one a level, 0=1,1=20."
         ),
     ] = None,
     time_limit: Annotated[
@@ -283,27 +238,14 @@ def protect(
         bool, typer.Option("--show", help="Also print original and protected values (confidential).")
     ] = False,
     *,
+    choosing: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
     """Protect a table and write its release with a certificate."""
     from cellward.formats.attackers import read_attackers
     from cellward.outputs import summary, write_outputs
-    from cellward.protect.named import method_named
 
-    options = {
-        "base": _by_level(base, "--base"),
-        "within": _by_level(within, "--within"),
-        "knowledge": knowledge,
-        "ignore_levels": ignore_levels or None,
-        "max_steps": max_steps,
-        "goal": goal,
-        "unbiased": unbiased or None,
-        "small_counts": small_counts,
-        "only": only,
-        "objective": objective,
-        "grid": grid,
-    }
-    chosen = method_named(method, options, calling=f"--method {method}", option="--{}")
+    chosen = method_asked(choosing)
     secret = _key(key)
     with _progress(f"reading {source.name}"):
         table = _read(source, reading)
@@ -311,7 +253,7 @@ def protect(
         known = None if attackers is None else read_attackers(attackers, table)
         result = chosen.protect(
             table,
-            weights=_by_level(weights, "--weights"),
+            weights=by_level(weights, "--weights"),
             attackers=known,
             time_limit_s=time_limit,
             seed=seed,
@@ -325,16 +267,6 @@ def protect(
     _finish(result, table, out, write, as_json=as_json, show=show)
 
 
-def _by_level(text: str | None, option: str) -> Any:
-    """What is written after an option: nothing, one entry, or one a level of sums (0=5,1=10)."""
-    if text is None or "=" not in text:
-        return text
-    entries = [entry.split("=") for entry in text.split(",")]
-    if any(len(entry) != 2 or not entry[0].strip().isdecimal() for entry in entries):
-        raise InputError(f"{option} {text}: write one entry a level of sums, such as 0=5,1=10")
-    return {int(level): entry.strip() for level, entry in entries}
-
-
 def _finish(
     result: "Protection", table: "Table", out: Path, write: Callable[[], list[Path]], *, as_json: bool, show: bool
 ) -> None:
@@ -342,20 +274,25 @@ def _finish(
     from cellward.outputs import summary
 
     files: list[Path] = []
-    if result.scaled is not None:
+    if _releasable(result):
         with _progress("verifying and writing"):
             files = write()
     facts = summary(result, verified=bool(files))
     if as_json:
         typer.echo(json.dumps(facts))
         if result.reason:
-            typer.echo(f"cellward: {result.reason}", err=True)
+            typer.echo(f"cellward: {'' if result.scaled is None else 'not protected: '}{result.reason}", err=True)
     else:
         _report(result, table, files, show=show)
     if not files:
         if (out / "release.csv").exists():
             typer.echo(f"cellward: {out / 'release.csv'} is of an earlier run, not of this one", err=True)
         raise typer.Exit(FAILED if result.limit_reached else INFEASIBLE)
+
+
+def _releasable(result: "Protection") -> bool:
+    """Whether there are values, with every level met as far as it was to be."""
+    return result.scaled is not None and (result.protected is not False or result.ignore_levels or not result.reason)
 
 
 @app.command()
@@ -726,9 +663,11 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
     from cellward.outputs import FILES
 
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    if result.scaled is None:
-        console.print(f"{result.status}: {result.reason}. Nothing was written.", markup=False)
+    if not _releasable(result):
+        status = result.status if result.scaled is None else "not protected"
+        console.print(f"{status}: {result.reason}. Nothing was written.", markup=False)
         return
+    assert result.scaled is not None
     if show:
         from cellward.report.terminal import show as show_tables
 
@@ -737,7 +676,7 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
     proven = "proven least" if result.status == "optimal" else f"not proven least, gap {100 * (result.gap or 0):.3g} %"
     what = "sum of changes"
     if result.objective != loss.sum_abs:
-        named = "weighted sum of changes" if result.aim is None else "objective"
+        named = "weighted sum of changes" if result.aim is None and result.measure is None else "objective"
         what = f"{named} {result.objective:,}, plain sum of changes"
     unchanged = int((result.scaled[unsafe] == result.instance.a[unsafe]).sum())
     lines = [
@@ -748,10 +687,9 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         _shown(result),
     ]
     if unchanged:
-        lines.append(
-            f"note: {unchanged:,} of {len(unsafe):,} unsafe cells "
-            f"{'are multiples of their base and ' if 'base' in result.method else ''}are published as they are"
-        )
+        why = "are multiples of their base and " if "base" in result.method else ""
+        why = why if result.knowledge.intervals else "have no protection levels and "
+        lines.append(f"note: {unchanged:,} of {len(unsafe):,} unsafe cells {why}are published as they are")
     if (steps := result.method.get("steps", 1)) > 1:
         lines.append(
             f"note: fewer steps do not do; values are multiples less than {steps} bases away, and the release says so"
@@ -763,11 +701,12 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
 
 def _proven(result: "Protection") -> str:
     """What of the optimum is proven in exact arithmetic."""
-    what = "sum of changes" if result.aim is None else "objective"
+    what = "sum of changes" if result.aim is None and result.measure is None else "objective"
     if result.certified_bound is None:
         return f"certified: no bound on the {what} was proven"
     if result.certified_bound == result.objective:
-        return f"certified: no smaller {what} exists, proven in exact arithmetic"
+        drawn = "" if result.knowledge.intervals else " with the same senses and levels"
+        return f"certified: no smaller {what} exists{drawn}, proven in exact arithmetic"
     claim = "; that it is least is the solver's word" if result.status == "optimal" else ""
     return f"certified: no {what} below {result.certified_bound:,} exists, proven in exact arithmetic{claim}"
 
@@ -779,6 +718,11 @@ def _shown(result: "Protection") -> str:
     if result.ignore_levels:
         return "protection: NOT LOOKED AT, the levels were ignored (--ignore-levels)"
     evidence, count = result.evidence, len(result.instance.attackers)
+    if not result.knowledge.intervals:
+        return (
+            f"protected: {evidence.requirements:,} requirements against {count:,} attacker{'s' * (count > 1)} met by distance: "
+            "each value is published at least its level away from the truth"
+        )
     return (
         f"protected: {evidence.requirements:,} requirements against {count:,} attacker{'s' * (count > 1)} shown by "
         f"{len(evidence.shown):,} witness tables"

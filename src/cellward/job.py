@@ -58,6 +58,18 @@ _METHOD = {
     "within": _ANY,
     "objective": _TEXT,
     "grid": _ANY,
+    "norm": _TEXT,
+    "senses": (str, list),
+    "jitter": _NUMBER,
+    "delta": _NUMBER,
+    "shares": _LIST,
+    "second_weights": _LIST,
+    "subset": _LIST,
+    "fixed": (str, list),
+    "soft_margins": _NUMBER,
+    "soft_levels": _FLAG,
+    "zeros_stay": _FLAG,
+    "form": _TEXT,
     "weights": (str, dict),
     "time_limit": _NUMBER,
 }
@@ -256,12 +268,18 @@ class Job:
         if section is None:
             return None
         name = section.get("name", "round")
-        if "base" not in section and "within" not in section:
+        if name in ("round", "perturb") and "base" not in section and "within" not in section:
             either = "the rounding base" if name == "round" else "it, or the distance (within)"
             raise InputError(f"[method]: there is no base; give {either}")
         options = {key: value for key, value in section.items() if key not in ("name", "weights", "time_limit")}
-        if isinstance(options.get("only"), list):
-            options["only"] = tuple(_cell(cell) for cell in options["only"])
+        for cells in ("only", "fixed", "subset"):
+            if isinstance(options.get(cells), list):
+                options[cells] = tuple(_cell(cell) for cell in options[cells])
+        for number in ("jitter", "soft_margins"):
+            if number in options:
+                options[number] = float(options[number])
+        if "shares" in options:
+            options["shares"] = tuple(options["shares"])
         return method_named(name, options, calling=f"[method] name={name!r}", option="[method] {}")
 
     # ---- doing it --------------------------------------------------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ def write_outputs(
         "witnesses": 0 if protection.ignore_levels else len(protection.evidence.shown),
         "sums": 0 if protection.sums is None else len(protection.instance.sensitivity.sums),
         "key": protection.key.hex(),
+        **({"details": dict(protection.details)} if protection.details else {}),
     }
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     if folder.exists() and not folder.is_dir():

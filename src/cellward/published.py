@@ -18,7 +18,7 @@ from cellward.release import Release
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
-NAME, PERTURBED = "controlled rounding", "cell perturbation"
+NAME, PERTURBED, ADJUSTED = "controlled rounding", "cell perturbation", "controlled tabular adjustment"
 MOST_STEPS = 1000
 
 
@@ -33,14 +33,23 @@ def read_release(
     file = path / "release.csv" if path.is_dir() else path
     v = _values(file, table)
     method, digest = _statement(file.with_suffix(".json"), table)
-    method |= {
+    options = {
         name: given for name, given in (("base", base), ("steps", steps), ("knowledge", knowledge)) if given is not None
     }
+    if method.get("name") == ADJUSTED:
+        if options:
+            raise InputError(f"--{next(iter(options))} does not go with a release made by adjustment; leave it out")
+        return _release(table, v, method, Knowledge.adjusted(v), digest)
+    method |= options
     if "base" not in method and "within" not in method:
         raise InputError(f"{file}: no release.json beside it says how it was made; give the rounding base (--base)")
     method = {"name": NAME, "knowledge": "strict"} | method
     if method["name"] == NAME:
         method = {"steps": 1} | method
+    return _release(table, v, method, _knowledge(method, v, table), digest)
+
+
+def _release(table: Table, v: Ints, method: dict[str, Any], knowledge: Knowledge, digest: str) -> Release:
     return Release(
         labels=table.labels,
         scaled=v,
@@ -49,7 +58,7 @@ def read_release(
         relations=table.relations,
         lower=table.lower,
         upper=table.upper,
-        knowledge=_knowledge(method, v, table),
+        knowledge=knowledge,
         digest=digest,
     )
 
@@ -99,9 +108,10 @@ def _statement(file: Path, table: Table) -> tuple[dict[str, Any], str]:
         raise InputError(
             f"{file}: not the public statement of a release; restore it, or give the method by options"
         ) from None
-    if not isinstance(method, dict) or method.get("name") not in (NAME, PERTURBED) or not isinstance(digest, str):
+    known = (NAME, PERTURBED, ADJUSTED)
+    if not isinstance(method, dict) or method.get("name") not in known or not isinstance(digest, str):
         raise InputError(
-            f"{file}: its method is neither {NAME} nor {PERTURBED}; other methods cannot be audited from files yet"
+            f"{file}: its method is neither {NAME} nor {PERTURBED} nor {ADJUSTED}; other methods cannot be audited from files yet"
         )
     if decimals != table.decimals:
         raise InputError(

@@ -15,7 +15,7 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt"}
 ROOMS = (
     ("errors", "version"), ("exact", "files"), ("hierarchy",), ("risk",), ("table",), ("formats", "hierarchy", "risk", "table", "tabulate"),
     ("instance", "aim", "allowed", "loss"), ("solve",),
-    ("audit", "protection", "release"), ("protect",), ("report", "outputs", "published"), ("job", "batch"), ("cli", "server"),
+    ("audit", "protection", "release"), ("protect",), ("report", "outputs", "published"), ("job", "batch"), ("method_options",), ("cli", "server"),
 )  # fmt: skip
 
 

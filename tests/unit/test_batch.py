@@ -245,6 +245,36 @@ def test_linked_tables_are_rounded_together(folder):
     assert sum(path.name.endswith(".gz") for path, _ in done.files) == 1
 
 
+def test_an_adjusted_table_is_verified_and_written_with_its_proof(folder):
+    steps = '<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,FL+SE+,"r.csv")\n<WRITETABLE> (1,2,AS+,"both.csv")\n'
+    done, table = run(folder, '"Kind""Place"|"V"||', steps, "P(10,1)", key=bytes(32))
+    assert {path.name: public for path, public in done.files} == {
+        "r.csv": True,
+        "r.csv.certificate.json.gz": False,
+        "both.csv": False,
+    }
+    assert cw.verify(folder / "r.csv.certificate.json.gz")
+    (p,) = done.protections
+    assert p.protected
+    assert p.instance.weight.max() == 20_000  # the batch's costs, as in τ-ARGUS
+    assert "off by its level" in done.lines[-1]
+    with (folder / "r.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [Fraction(row["V_CTA"]) for row in rows] == [Fraction(v, 10) for v in p.scaled.tolist()]
+    assert len(rows) == table.cells
+    public = (folder / "r.csv").read_text() + "".join(done.lines)
+    assert all(word not in public for word in ("sense", "jitter", "00" * 8))
+
+
+def test_linked_tables_are_adjusted_together(folder):
+    text = f'{OPEN}<SPECIFYTABLE> "Kind"|"V"||\n<SAFETYRULE> NK(1,90)\n<SPECIFYTABLE> "Place"|"V"||\n<SAFETYRULE> NK(1,90)\n'
+    text += '<READMICRODATA>\n<SUPPRESS> CTA(0)\n<WRITETABLE> (1,3,,"k.csv")\n<WRITETABLE> (2,3,,"p.csv")\n'
+    done = batch(folder, text).run(key=bytes(32))
+    assert done.protections[0].protected
+    one, two = ([line.split(",") for line in (folder / name).read_text().split()] for name in ("k.csv", "p.csv"))
+    assert one[0][-1] == two[0][-1]
+
+
 def test_options_of_the_rounding(folder):
     steps = "<SUPPRESS> RND(1,10,1,2,0,2,0)\n"
     done, _ = run(folder, '"Kind""Place"|"V"||', steps)
@@ -342,7 +372,7 @@ def test_every_command_we_do_not_do_gets_its_sentence_before_anything_is_written
 <READMICRODATA>
 <WRITETABLE> (1,1,,"a.csv")
 <SUPPRESS> OPT(1,5)
-<SUPPRESS> CTA(1)
+<SUPPRESS> CTA(1,5)
 <SUPPRESS> XYZ(1)
 <WRITETABLE> (1,7,,"b.csv")
 <WRITETABLE> (3,1,,"c.csv")
@@ -351,7 +381,7 @@ def test_every_command_we_do_not_do_gets_its_sentence_before_anything_is_written
 <RECODE> 1, Kind, 2
 """
     looked = batch(folder, text)
-    expected = ["<ANCO>", "by distance", "no variable 'Nothing'", "OPT, the optimal suppression", "CTA, controlled tabular", "XYZ, a solution",
+    expected = ["<ANCO>", "by distance", "no variable 'Nothing'", "OPT, the optimal suppression", "write CTA(table)", "XYZ, a solution",
                 "output type 7", "no table 3", "TR+", "none.hst", "recodings belong before"]  # fmt: skip
     assert len(looked.refusals) == len(expected)
     for part, said in zip(expected, looked.refusals, strict=True):

@@ -74,13 +74,196 @@ def test_cells_perturbed_from_file_to_audit(tmp_path, options):
         (["--method", "perturb", "--max-steps", "2"], "--max-steps does not go with --method perturb; leave it out"),
         (["--grid", "1"], "--grid does not go with --method round; leave it out"),
         (["--method", "perturb", "--base", "5", "--within", "3"], "give one of the two"),
-        (["--method", "blur"], "--method blur is not known; use round or perturb"),
+        (["--method", "adjust", "--base", "5"], "--base does not go with --method adjust; leave it out"),
+        (["--method", "adjust", "--ignore-levels"], "--ignore-levels does not go with --method adjust; leave it out"),
+        (["--norm", "l2"], "--norm does not go with --method round; leave it out"),
+        (["--method", "perturb", "--free-zeros"], "--free-zeros does not go with --method perturb; leave it out"),
+        (["--method", "blur"], "--method blur is not known; use round, perturb or adjust"),
     ],
 )
 def test_options_of_another_method_are_refused(tmp_path, options, words):
     done = piped("protect", FIRMS, *LONG, *options, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert words in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+LEVELS = """region,sector,n,status,lpl,upl
+N,A,20,s,0,0
+N,B,50,u,5,5
+N,C,10,s,0,0
+S,A,8,s,0,0
+S,B,19,u,2,2
+S,C,22,s,0,0
+W,A,17,s,0,0
+W,B,32,s,0,0
+W,C,12,u,3,3
+"""
+AT_RISK = ["--dims", "region,sector", "--value", "n", "--status", "status", "--lpl", "lpl", "--upl", "upl"]
+STUCK = ["--fixed", "N,A", "--fixed", "N,C", "--fixed", "N,Total"]
+ZERO = "00" * 32
+
+
+@pytest.fixture
+def levels(tmp_path):
+    (tmp_path / "t.csv").write_text(LEVELS)
+    return tmp_path / "t.csv"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--norm", "l2", "--weights", "equal"),
+        ("--norm", "huber", "--delta", "0.1", "--grid", "none"),
+        ("--norm", "l1-2", "--shares", "0.5,0.5", "--grid", "5"),
+        ("--norm", "linf", "--grid", "0.5", "--weights", "totals"),
+        ("--senses", "up", "--jitter", "0", "--form", "leaf", "--free-zeros"),
+        ("--fixed", "margins", "--keep-zeros"),
+        ("--fixed", "margins", "--soft-margins", "100", "--soft-levels"),
+        ("--fixed", "N,A", "--fixed", "Total,Total"),
+    ],
+)
+def test_cells_adjusted_from_file_to_audit(tmp_path, levels, run, options):
+    out = tmp_path / "out"
+    done = run("protect", levels, *AT_RISK, "--method", "adjust", *options, "--key", ZERO, "--out", out)
+    assert (done.code, done.err) == (0, "")
+    assert "each value is published at least its level away from the truth" in done.out
+    assert {path.name for path in out.iterdir()} == FILES
+    stated = json.loads((out / "release.json").read_text())
+    assert stated["method"]["name"] == "controlled tabular adjustment"
+    assert run("verify", out / "certificate.json.gz", out / "release.csv", out / "release.json").code == 0
+    audited = run("audit", levels, *AT_RISK, "--release", out, "--decimals", stated["decimals"])
+    assert audited.code == 0, audited.err
+    assert "3 level met" in audited.out
+    assert "no intervals" in audited.out
+    assert "protected: every level" not in audited.out
+
+
+def test_an_adjustment_in_json(tmp_path, levels, run):
+    done = run("protect", levels, *AT_RISK, "--method", "adjust", "--json", "--out", tmp_path / "out")
+    facts = json.loads(done.out)
+    assert list(facts) == KEYS
+    assert (facts["protected"], facts["verified"], facts["sensitive"]) == (True, True, 3)
+
+
+def test_an_adjustments_secrets_are_in_protection_json_alone(tmp_path, levels, run):
+    out = tmp_path / "out"
+    done = run("protect", levels, *AT_RISK, "--method", "adjust", "--key", "7f" * 32, "--out", out)
+    kept = json.loads((out / "protection.json").read_text())
+    details = kept["details"]
+    assert kept["key"] == "7f" * 32
+    assert set(details["senses"]) == set(details["levels"]) == {"1", "4", "8"}
+    assert {"form", "check", "flipped", "bent", "continuous"} <= set(details)
+    public = (out / "release.csv").read_text() + (out / "release.json").read_text()
+    told = done.out + public + run("audit", levels, *AT_RISK, "--release", out).out
+    for word in ("7f7f", "flipped", "bent", "jitter", '"senses"', '"levels"', "+1", "−1"):
+        assert word not in told
+    with gzip.open(out / "certificate.json.gz") as file:
+        assert set(json.load(file)["method"]) == {"name", "norm", "version"}
+    assert (out / "protection.json").stat().st_mode & 0o077 == 0
+    for words in ("rises", "falls", "up by", "down by", "drawn"):
+        assert words not in done.out
+
+
+def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
+    made = {}
+    for name, key in (("one", ZERO), ("two", ZERO), ("three", "11" * 32)):
+        run(
+            "protect",
+            levels,
+            *AT_RISK,
+            "--method",
+            "adjust",
+            "--key",
+            key,
+            "--seed",
+            len(made),
+            "--out",
+            tmp_path / name,
+        )
+        made[name] = [(tmp_path / name / file).read_bytes() for file in sorted(FILES - {"protection.json"})]
+    assert made["one"] == made["two"] != made["three"]
+
+
+def test_an_adjustment_that_cannot_be_exits_1(tmp_path, levels, run):
+    done = run("protect", levels, *AT_RISK, "--method", "adjust", *STUCK, "--out", tmp_path / "out")
+    assert done.code == 1
+    assert done.out.startswith("infeasible: no table keeps every sum and reaches every level, (N, B) among the cells")
+    assert not (tmp_path / "out").exists()
+
+
+def test_levels_that_bent_exit_1_and_release_nothing(tmp_path, levels, run):
+    arguments = ("protect", levels, *AT_RISK, "--method", "adjust", *STUCK, "--soft-levels", "--out", tmp_path / "out")
+    done = run(*arguments)
+    assert (done.code, done.err) == (1, "")
+    assert done.out == (
+        "not protected: levels had to give way so that every sum holds, those of (N, B); ask for lower levels, or free fixed cells or zeros. "
+        "Nothing was written.\n"
+    )
+    done = run(*arguments, "--json")
+    facts = json.loads(done.out)
+    assert done.code == 1
+    assert (facts["protected"], facts["verified"]) == (False, False)
+    assert done.err.startswith("cellward: not protected: levels had to give way")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_adjusted_release_takes_no_options_of_roundings(tmp_path, levels, run):
+    run("protect", levels, *AT_RISK, "--method", "adjust", "--out", tmp_path / "out")
+    done = run("audit", levels, *AT_RISK, "--release", tmp_path / "out", "--base", "5")
+    assert done.code == 2
+    assert "--base does not go with a release made by adjustment; leave it out" in done.err
+
+
+def test_an_audit_finds_an_adjustment_that_is_too_near(tmp_path, levels, run):
+    run("protect", levels, *AT_RISK, "--method", "adjust", "--senses", "up", "--jitter", "0", "--out", tmp_path / "out")
+    levels.write_text(LEVELS.replace("N,B,50,u,5,5", "N,B,50,u,9,9"))
+    done = run("audit", levels, *AT_RISK, "--release", tmp_path / "out")
+    assert done.code == 1
+    assert "(N, B): its published value lies within the protection levels" in done.out
+    assert "NOT PROTECTED" in done.out
+
+
+def test_cells_without_levels_are_published_as_they_are_and_that_is_said(tmp_path, run):
+    done = run("protect", FIRMS, *LONG, "--method", "adjust", "--out", tmp_path / "out")
+    assert done.code == 0
+    assert "5 of 5 unsafe cells have no protection levels and are published as they are" in done.out
+
+
+def test_fixed_cells_of_bare_equations_are_numbers(tmp_path, run):
+    table = cw.Table.from_equations([10, 20, 30], [[1, 1, -1]], sensitive=[0, 1], lpl=[2, 2], upl=[2, 2])
+    cw.write(table, tmp_path / "t.jj")
+    done = run("protect", tmp_path / "t.jj", "--method", "adjust", "--fixed", "2", "--out", tmp_path / "out")
+    assert done.code == 0
+    assert rows(tmp_path / "out" / "release.csv")[3] == ["2", "30"]
+    done = run("protect", tmp_path / "t.jj", "--method", "adjust", "--fixed", "9", "--out", tmp_path / "out")
+    assert (done.code, "fixed: cell 9 does not exist; the table has cells 0 to 2" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--norm", "l3"), "norm='l3' is not known; use 'l1'"),
+        (("--senses", "left"), "senses='left' is not known"),
+        (("--jitter", "-1"), "jitter=-1.0: give a share"),
+        (("--jitter", "much"), "'--jitter'"),
+        (("--grid", "fine"), "grid='fine': give a positive number"),
+        (("--norm", "l1-2", "--shares", "1"), "give two numbers that are not both 0"),
+        (("--shares", "1,2"), "shares: it is for norm='l1-2'"),
+        (("--delta", "2"), "delta: it is for norm='huber'"),
+        (("--fixed", "rows"), "fixed: 'rows' is no cell of this table; give its codes in the order region, sector"),
+        (("--fixed", "N,Z"), "fixed: sector has no code 'Z'"),
+        (("--soft-margins", "5"), "give fixed='margins' too, or leave it out"),
+        (("--form", "magic"), "form='magic' is not known"),
+        (("--weights", "own"), "weights='own' is not known"),
+    ],
+)
+def test_bad_options_of_an_adjustment_are_one_sentence(tmp_path, levels, run, options, words):
+    done = run("protect", levels, *AT_RISK, "--method", "adjust", *options, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert words in done.err
+    assert done.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 

@@ -154,6 +154,68 @@ def test_a_job_may_perturb(folder):
     refuses(folder, text(method='name = "perturb"\nbase = 5\nmax_steps = 2'), r"\[method\] max_steps does not go with")
 
 
+ADJUST = 'name = "adjust"'
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        'norm = "l2"\ngrid = "none"',
+        'norm = "l1-2"\nshares = [0.5, "0.5"]\nsubset = [["N1", "A"]]\ngrid = 0.5',
+        'norm = "huber"\ndelta = 0.1\nweights = "equal"',
+        'norm = "linf"\nsenses = "down"\njitter = 0',
+        "senses = [1]\njitter = 0.5\ngrid = 5\nzeros_stay = false",
+        'fixed = "margins"\nsoft_margins = 10\nsoft_levels = true\nform = "leaf"',
+        'fixed = [["Total", "Total"], 3]\ntime_limit = 60',
+    ],
+)
+def test_a_job_may_adjust(folder, options):
+    _, table, result, files = carried_out(folder, text(method=f"{ADJUST}\n{options}"))
+    assert result.method["name"] == "controlled tabular adjustment"
+    assert result.protected
+    assert {path.name for path in files} == FILES | {"findings.csv"}
+    details = json.loads((folder / "out" / "protection.json").read_text())["details"]
+    assert sorted(map(int, details["senses"])) == table.sensitive.tolist()
+    assert (result.scaled != result.instance.a)[table.sensitive].all()
+    public = "".join((folder / "out" / name).read_text() for name in PUBLIC)
+    assert KEY not in public
+    assert "sense" not in public
+
+
+def test_the_key_of_a_job_draws_its_adjustment(folder):
+    made = []
+    for key in (KEY, KEY, "00" * 32):
+        carried_out(folder, text(method=ADJUST, output=f'folder = "out"\nkey = "{key}"'))
+        made.append((folder / "out" / "release.csv").read_bytes())
+        shutil.rmtree(folder / "out")
+    assert made[0] == made[1] != made[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("base = 5", r"\[method\] base does not go with \[method\] name='adjust'; leave it out"),
+        ("norm = 2", r"\[method\]: norm = 2 is a whole number; give text"),
+        ('norm = "l3"', r"norm='l3' is not known"),
+        ("senses = [3]", r"senses: give \+1 \(up\) or −1 \(down\) for each of the 1 cells at risk"),
+        ("jitter = -1", r"jitter=-1\.0: give a share"),
+        ('jitter = "much"', r"\[method\]: jitter = 'much' is text; give a whole number or a number"),
+        ('grid = "fine"', r"grid='fine': give a positive number"),
+        ('norm = "l1-2"\nshares = [1]', r"give two numbers that are not both 0"),
+        ('norm = "l1-2"\nsubset = [["N9", "A"]]', r"subset: region has no code 'N9'"),
+        ('norm = "l1-2"\nsecond_weights = [1, 2]', r"second_weights: give one number of at least 0 for each of"),
+        ('fixed = "rows"', r"fixed='rows' is not known; use 'margins' or a list of cells"),
+        ("fixed = [[1, 2]]", r"\[1, 2\] is no cell; give its codes"),
+        ("soft_levels = 1", r"soft_levels = 1 is a whole number; give true or false"),
+        ("soft_margins = 5", r"give fixed='margins' too"),
+        ('form = "magic"', r"form='magic' is not known"),
+    ],
+)
+def test_what_a_job_says_wrong_of_an_adjustment(folder, options, words):
+    refuses(folder, text(method=f"{ADJUST}\n{options}"), words)
+
+
 def test_the_same_job_makes_the_same_bytes(folder, tmp_path):
     carried_out(folder)
     first = content(folder / "out")

@@ -78,6 +78,8 @@ class Audit:
     protected: bool | None
     open: int
     claimed: int
+    tells: bool = True
+    """Whether the release tells intervals at all; otherwise these are what attackers know anyway, and verdicts speak of distances."""
     sums: Audit | None = None
     """The same of the sums of cells that are at risk; ``protected`` takes them into account."""
 
@@ -316,7 +318,9 @@ def _audit(case: _Case, picked: Ints, questions: list[Question], found: list[End
         "exact": exactly,
     }
     claimed = sum(len(one.claimed) for one in found)
-    return Audit(case.labels, Intervals(columns), ends, protected, int((~exactly).sum()), claimed)
+    return Audit(
+        case.labels, Intervals(columns), ends, protected, int((~exactly).sum()), claimed, case.knowledge.intervals
+    )
 
 
 def _rows(case: _Case, attacker: Attacker, question: Question, ends: Ends, picked: Ints) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cellward.errors import InputError
 from cellward.formats.tauargus.arb import Suppress
+from cellward.protect.adjustment import ControlledAdjustment
 from cellward.protect.method import Method
 from cellward.protect.rounding import ControlledRounding
 
@@ -48,8 +49,20 @@ _ROUNDING = (
     ("unit costs", "1", 0, 1),
 )
 
+
+def _adjustment(command: Suppress) -> Solution:
+    """CTA(table): the least Σ cost·|v − a| on the table's own grid.
+
+    Senses and levels are drawn from the key; τ-ARGUS leaves senses to its solver and publishes the levels themselves, which can be undone.
+    """
+    if any(command.given):
+        raise InputError(f"{command.where}: write CTA(table); it has no other parameters")
+    return Solution(method=ControlledAdjustment(), suffix="_CTA", unit_costs=False)
+
+
 SOLUTIONS: dict[str, Callable[[Suppress], Solution]] = {
     "RND": _rounding,
+    "CTA": _adjustment,
 }
 """What we carry out."""
 
@@ -58,7 +71,6 @@ OTHERS = {
     "MOD": "the modular suppression",
     "OPT": "the optimal suppression",
     "NET": "the network suppression",
-    "CTA": "controlled tabular adjustment",
     "CKM": "the cell key method",
     "UWE": "the singleton-aware suppression",
 }

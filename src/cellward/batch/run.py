@@ -197,9 +197,8 @@ class _Run:
         self.lines.append(self._said(step, solution, found))
 
     def _said(self, step: Suppress, solution: Solution, found: Protection) -> str:
-        shown = {None: "no levels asked", True: "every level shown to hold"}.get(
-            found.protected, "levels not looked at"
-        )
+        held = "every level shown to hold" if found.knowledge.intervals else "every cell at risk is off by its level"
+        shown = {None: "no levels asked", True: held}.get(found.protected, "levels not looked at")
         loss, names = found.loss(), [attacker.name for attacker in found.instance.attackers]
         more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
         return (

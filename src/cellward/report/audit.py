@@ -22,6 +22,10 @@ def audit_lines(audit: Audit) -> list[str]:
     attackers = dict.fromkeys(c["attacker"].tolist())
     who = f"attacker {next(iter(attackers))}" if len(attackers) == 1 else f"{len(attackers):,} attackers"
     lines = [f"{len(width):,} intervals of {who}, {int((width == 0).sum()):,} of them a single value"]
+    if not audit.tells:
+        lines = [
+            f"{len(width):,} cells and {who}: values were adjusted by amounts that are not published, which gives no intervals"
+        ]
     counts = {word: int((c["verdict"] == word).sum()) for word in dict.fromkeys(c["verdict"].tolist()) if word}
     if counts:
         lines.append(", ".join(f"{count:,} {word}" for word, count in counts.items()))
@@ -39,7 +43,9 @@ def audit_lines(audit: Audit) -> list[str]:
     last = verdicts[audit.protected]
     if audit.protected is None and counts:
         last = "no verdict: " + (
-            "not settled in time" if audit.open else "levels are met, but no intervals are published"
+            "not settled in time"
+            if audit.open
+            else "every value is as far off as its levels ask, but no intervals are published"
         )
     return [*lines, last]
 

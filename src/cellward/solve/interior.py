@@ -240,7 +240,7 @@ class _Search:
         z = self.z
         self.objective = float(self.absolute @ np.abs(z) + self.square @ (z * z) + self.grow_cost @ self.tau)
         self.gap = products / max(abs(self.objective), 1e-12)
-        size = max(float(np.abs(z).max(initial=0.0)), 1.0)
+        size = max(float(np.abs(z).max(initial=0.0)), 1e-3)
         missed = max(float(np.abs(self.miss).max(initial=0.0)), float(np.abs(self.apart).max(initial=0.0))) / size
         self.residual = max(missed, float(np.abs(self.grow).max(initial=0.0)))
 

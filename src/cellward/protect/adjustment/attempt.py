@@ -20,9 +20,10 @@ from cellward.errors import InputError, SolverError, VerificationError
 from cellward.exact import LARGEST, Numbers
 from cellward.instance import Instance
 from cellward.protect.adjustment import engines, publish
-from cellward.protect.adjustment.continuous import Continuous, Problem
+from cellward.protect.adjustment.continuous import Continuous, Problem, untouched
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.levels import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
+from cellward.protect.adjustment.method import named_cells
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.method import Clock, Limits
 from cellward.protection import KEY_BYTES, Protection
@@ -41,6 +42,8 @@ PLAIN_PLACES, MOST_PLACES = 3, 7
 """Decimals more than the table's that an optimum may turn out to have, and those published where it has no end of them."""
 PLAIN = 1e-7
 """How near to such a value an optimum must be."""
+NEARLY = (1e-5, 1e-3)
+"""The same where nothing else leads to a table."""
 OPTIMAL = 1e-6
 """What is published of a continuous optimum is called optimal when it is dearer by at most this share."""
 MOST_ROUNDINGS = 25
@@ -48,6 +51,8 @@ MOST_ROUNDINGS = 25
 FEW_CELLS, SNAPPING_S = 600, 20.0
 """Cells that move up to which the least table on the grid is looked for, and for how long."""
 SHOWN = 3
+LARGEST_WEIGHT = 10**18
+"""Weights that would become larger lose their last digits."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,8 @@ class Attempt:
         if isinstance(grid, str) and grid == "table":
             return 0
         if grid is None:
-            size = max(
-                int(np.abs(self.instance.a).max(initial=1)), int(np.abs(self.instance.relations.rhs).max(initial=1))
-            )
             most = MOST_PLACES
-            while most and 4 * size * 10**most > LARGEST:
+            while most and 4 * self._size * 10**most > LARGEST:
                 most -= 1
             return most
         for places in range(MOST_PLACES + 1):
@@ -86,12 +88,21 @@ class Attempt:
                 step = exact.scale_one(grid, self.instance.decimals + places, "grid", strict=True)
             except InputError:
                 continue
-            if step <= 0:
+            if not 0 < step <= LARGEST:
                 break
+            if places and 2 * self._size * 10**places > LARGEST:
+                raise InputError(
+                    f"grid={grid!r}: values as large as these have no room for so many decimals; give a coarser grid, or 'table'"
+                )
             return places
         raise InputError(
             f"grid={grid!r}: give a positive number of at most {self.instance.decimals + MOST_PLACES} decimals, such as 1, 'table' or None"
         )
+
+    @cached_property
+    def _size(self) -> int:
+        i = self.instance
+        return max(int(np.abs(i.a).max(initial=1)), int(np.abs(i.relations.rhs).max(initial=1)))
 
     @cached_property
     def fine(self) -> Instance:
@@ -143,11 +154,14 @@ class Attempt:
                 raise InputError(f"second_weights: give one number of at least 0 for each of {i.cells} cells")
         if o.subset is not None:
             inside = np.zeros(i.cells, bool)
-            inside[np.asarray(list(o.subset), np.int64)] = True
+            inside[named_cells(i, o.subset, "subset", "a list of cells")] = True
             second = np.where(inside, second, 0)
         if o.soft_margins is not None:
             dearer = np.where(self._kept & ~i.sensitivity.fixed, o.soft_margins, 1.0)
-            weight, second = (np.rint(w * dearer).astype(np.int64) for w in (weight, second))
+            most = float(max((w * dearer).max(initial=0.0) for w in (weight, second)))
+            cut = max(0, int(np.ceil(np.log10(max(most, 1.0) / LARGEST_WEIGHT))))
+            weight, second = (np.rint(w * dearer / 10.0**cut).astype(np.int64) for w in (weight, second))
+            places -= cut
         sensitive = np.zeros(i.cells, bool)
         sensitive[self.needs.cell] = True
         shares = (o.decimal("first"), o.decimal("second")) if o.norm == "l1-2" else (Fraction(1), Fraction(0))
@@ -170,7 +184,7 @@ class Attempt:
     def senses(self) -> Senses:
         """Senses and levels as given or drawn."""
         cell, (lo, hi) = self.needs.cell, self.free
-        jitter, key = self.options.jitter, self.key
+        key, jitter = self.key, self.options.jitter
         up = drawn_levels(key, cell, self.needs.up, hi[cell], jitter, self.step, "up")
         down = drawn_levels(key, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
         can_up, can_down = (up > 0) & (up <= hi[cell]), (down > 0) & (down <= -lo[cell])
@@ -196,14 +210,18 @@ class Attempt:
             reason = f"the bounds of {names}{more} leave no value that is far enough off; {self._remedy}"
             return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=tuple(lost.tolist()))
         with blas_threads(self.limits.threads):
-            answer, senses, room = engines.solve_with_senses(self, senses, Room(lo, hi))
+            if len(senses.cell):
+                answer, senses, room = engines.solve_with_senses(self, senses, Room(lo, hi))
+            else:
+                answer, room = untouched(self.relations), Room(lo, hi)
             if answer.status == "infeasible" or answer.z is None:
                 return self._without(answer, senses)
             for made in self._published(answer, senses, room):
-                if made.protected is not False or senses.bent:
+                if made.protected is not False or self.options.soft_levels:
                     return made
         reason = f"no additive table on {self._grid_words} was found near the optimum ({answer.engine})"
-        remedy = "give more time" if self.clock.over else "give a finer grid, or grid=None"
+        remedy = "give a grid, such as grid=1" if self.options.grid is None else "give a finer grid, or grid=None"
+        remedy = "give more time" if self.clock.over else remedy
         return self._nothing("failed", f"{reason}; {remedy}", answer.engine, limit_reached=self.clock.over)
 
     def _without(self, answer: Continuous, senses: Senses) -> Protection:
@@ -247,6 +265,10 @@ class Attempt:
         if self.options.grid is not None and quick:
             yield from self._snapped(answer, senses, allowed, problem, SNAPPING_S)
         yield from self._rounded(answer, senses, allowed, problem)
+        for near in NEARLY:  # where the room leaves single values, an engine comes only so near to them
+            plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
+            if plain is not None and self._holds(plain, allowed):
+                yield self._made(plain, allowed, answer, senses, answer.engine)
         if not self.clock.over:
             yield from self._snapped(answer, senses, allowed, problem, None)
 
@@ -302,7 +324,7 @@ class Attempt:
         status = "optimal" if objective - bound <= max(near, error) else "feasible"
         units = 10 ** (self.fine.decimals + self.instance.weight_decimals)
         try:
-            return self._protection(
+            made = self._protection(
                 status,
                 allowed=allowed,
                 knowledge=Knowledge.adjusted(v),
@@ -320,10 +342,14 @@ class Attempt:
                     "flipped": senses.flipped,
                     "bent": senses.bent,
                     "senses": {int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
+                    "levels": dict(
+                        zip(senses.cell.tolist(), exact.texts(senses.least, self.fine.decimals), strict=True)
+                    ),
                 },
             )
         except VerificationError as error_:
             raise SolverError(f"{engine} gave an answer that does not hold: {error_}") from error_
+        return replace(made, reason=self._bent(v)).knowing(made) if made.protected is False else made
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------
 
@@ -336,6 +362,15 @@ class Attempt:
     @property
     def _remedy(self) -> str:
         return "ask for lower levels, free fixed cells or zeros, choose other senses, or allow soft_levels"
+
+    def _bent(self, v: Ints) -> str:
+        """Why what came out is not protected."""
+        n = self.needs
+        z = (v - self.fine.a)[n.cell]
+        near = n.cell[~(((z >= n.up) & (n.up > 0)) | ((-z >= n.down) & (n.down > 0)))]
+        names = ", ".join(self.instance.labels.name(int(i)) for i in near[:SHOWN])
+        more = "" if len(near) <= SHOWN else f" and {len(near) - SHOWN} more"
+        return f"levels had to give way so that every sum holds, those of {names}{more}; ask for lower levels, or free fixed cells or zeros"
 
     def _nothing(self, status: Any, reason: str, engine: str, **facts: Any) -> Protection:
         a = self.fine.a

@@ -89,6 +89,12 @@ class Continuous:
     """The deviations in units of what is published, where the engine works in these."""
 
 
+def untouched(relations: Relations) -> Continuous:
+    """The answer where no cell is at risk: nothing moves, and nothing is nearer than that."""
+    z, y = np.zeros(relations.cells), np.zeros(relations.equations)
+    return Continuous("optimal", "auto", "no cell at risk", z, 0.0, 0.0, y, Check(0.0, 0.0, 0.0))
+
+
 def prices(relations: Relations, multipliers: Floats) -> Floats:
     """Mᵀ·y."""
     return np.bincount(relations.indices, relations.coefs * multipliers[relations.row], relations.cells).astype(float)

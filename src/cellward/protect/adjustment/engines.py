@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,24 +115,23 @@ def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Con
     if answer.status == "optimal" or attempt.clock.over:
         return answer, senses, room
     senses = turning.settle(attempt, senses, free)
+    if len(senses.conflict) and np.any(
+        senses.least > senses.asked
+    ):  # what is drawn above the levels gives way before a sense is given up
+        senses = turning.settle(attempt, replace(senses.lowered(senses.asked), conflict=senses.conflict[:0]), free)
     if len(senses.conflict):
-        if not attempt.options.soft_levels:
-            return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
-        amount = turning.bending(attempt, senses, free)
+        amount = turning.bending(attempt, senses, free) if attempt.options.soft_levels else None
         if amount is None:
             return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
         senses = senses.bending(amount)
     room = senses.room(free)
     again = _within(attempt, room)
-    if again.status != "optimal" and not attempt.clock.over and problem_is_linear(attempt):
-        last = equation.solve(attempt.problem(room.lo, room.hi), attempt.limits, attempt.clock)
-        again = last if last.z is not None else again
+    if again.status != "optimal" and not attempt.clock.over:
+        problem = attempt.problem(room.lo, room.hi)
+        linear = attempt.distance.norm in ("l1", "linf")
+        last = equation.solve(problem, attempt.limits, attempt.clock) if linear else _cone(attempt, problem)
+        again = again if last.status == "unknown" and again.z is not None else last
     return again, senses, room
-
-
-def problem_is_linear(attempt: Attempt) -> bool:
-    """Whether the distance is one that the equation form takes."""
-    return attempt.distance.norm in ("l1", "linf")
 
 
 def _within(attempt: Attempt, room: Room) -> Continuous:

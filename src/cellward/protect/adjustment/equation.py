@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 GAP = 1e-6
 SLACK = 1e-9
+MODERATE = 10
+"""Deviations that must be are at most 2 to this power, and a factor below 2, as the solver sees them."""
 BENT = 1e-6
 """A level that has to give way by more than this share of itself has to bend."""
 
@@ -147,17 +149,18 @@ def _ask(
 
     positive = cost[cost > 0]
     scale = float(positive.min()) if len(positive) else 1.0
+    unit = _unit(lower, row_lower)
     row, column, coef = entries
     matrix = csr_matrix((coef.astype(float), (row, column)), shape=(len(row_lower), len(cost)))
     model = LinearModel(
         cost=cost / scale,
-        lower=lower,
-        upper=upper,
+        lower=lower / unit,
+        upper=upper / unit,
         indptr=matrix.indptr.astype(np.int64),
         indices=matrix.indices.astype(np.int64),
         coefs=matrix.data,
-        row_lower=row_lower,
-        row_upper=row_upper,
+        row_lower=row_lower / unit,
+        row_upper=row_upper / unit,
     )
     outcome = ask(
         solve_lp,
@@ -171,7 +174,13 @@ def _ask(
     )
     if outcome.interrupted:
         clock.stop()
-    return outcome, scale
+    return outcome if outcome.x is None else replace(outcome, x=outcome.x * unit), scale
+
+
+def _unit(*amounts: Floats) -> float:
+    """What deviations are counted in, a power of 2, so that those that must be are of moderate size; duals do not depend on it."""
+    size = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in amounts), default=0.0)
+    return float(2.0 ** max(int(np.floor(np.log2(max(size, 1.0)))) - MODERATE, 0))
 
 
 @dataclass(frozen=True, eq=False)

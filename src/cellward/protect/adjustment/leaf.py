@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,6 +107,14 @@ def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
         words += f" with {form.condition.shape[0]:,} conditions"
     if np.any(low > high):
         return Continuous("infeasible", "leaf", "cells that move alike")
+    if not form.matrix.shape[1]:  # nothing moves but by what it is moved
+        still = classes.spread(form.constant)
+        inside = np.all((problem.lo <= still) & (still <= problem.hi))
+        return (
+            checked(problem, "leaf", words, still, np.zeros(problem.relations.equations), np.inf)
+            if inside
+            else Continuous("infeasible", "leaf", words)
+        )
     costs, box = problem.costs, Rows.box(low, high)
     if problem.distance.norm == "linf":
         caps: list[tuple[Rows, Bools]] = []
@@ -167,19 +177,43 @@ class Nearest:
 
 
 def _run(form: Compact, rows: Rows, time_limit_s: float | None, **costs: Floats) -> Interior:
-    none = np.zeros(form.classes)
-    return interior_point(
+    """The interior point in units of its own: deviations, maxima and costs around 1."""
+    none, grow_cost = np.zeros(form.classes), costs.get("grow_cost")
+    absolute, square = costs.get("absolute", none), costs.get("square", none)
+    still = rows.slope == 0
+    must = np.maximum(rows.least[still], 0)
+    unit = _power(float(must[must > 0].mean()) if must.any() else 1.0)
+    growth = 1.0
+    if grow_cost is None:
+        price = _power(max(float((absolute * unit).max(initial=0.0)), float((square * unit**2).max(initial=0.0))))
+    else:
+        price = growth = _power(float(unit / np.median(rows.slope[~still])) if not still.all() else 1.0)
+    found = interior_point(
         form.matrix,
         form.condition,
-        form.rhs,
-        form.constant,
-        rows,
-        absolute=costs.get("absolute", none),
-        square=costs.get("square", none),
-        grow_cost=costs.get("grow_cost"),
+        form.rhs / unit,
+        form.constant / unit,
+        replace(rows, least=rows.least / unit, slope=rows.slope * (growth / unit)),
+        absolute=absolute * (unit / price),
+        square=square * (unit**2 / price),
+        grow_cost=None if grow_cost is None else grow_cost * (growth / price),
         accuracy=ACCURACY,
         time_limit_s=time_limit_s,
     )
+    return replace(
+        found,
+        u=found.u * unit,
+        z=found.z * unit,
+        tau=found.tau * growth,
+        multipliers=found.multipliers * (price / unit),
+        slope=found.slope * (price / unit),
+        objective=found.objective * price,
+    )
+
+
+def _power(size: float) -> float:
+    """The power of 2 next to a size: dividing by it loses nothing."""
+    return float(2.0 ** round(math.log2(size))) if size > 0 and math.isfinite(size) else 1.0
 
 
 def _least_l1(

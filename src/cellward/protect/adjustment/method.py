@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from time import perf_counter
@@ -19,6 +20,7 @@ from cellward.protection import Protection
 FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
 SENSES = ("secret", "up", "down")
 JITTER = 1.0
+MOST_DEARER = 10**6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,13 +29,13 @@ class ControlledAdjustment(Method):
 
     ``norm``: what little means: ``l1`` (Σ w|z|), ``l2`` (Σ w·z²), ``linf`` (the largest w|z| of the cells at risk plus that of the others; among its
     optima the one of least L1), ``l1-2`` (``shares`` of L1 and L2, the squares with ``second_weights`` and over ``subset`` only), ``huber`` (the
-    pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``.
-    ``senses``: which way cells at risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each
-    cell's level is drawn from the key between its protection level and this share of it above, at least two steps of the grid wide; 0: the
-    protection level itself. ``grid``: publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum.
-    ``fixed``: cells that keep their value, ``"margins"`` or cells by number. ``soft_margins``: fixed totals may move after all, at so many times
-    their weight. ``soft_levels``: where no table reaches every level, bend them as little as possible (the result is then not protected).
-    ``zeros_stay``: cells of 0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure.
+    pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``. ``senses``: which way cells at
+    risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each cell's level is drawn from the
+    key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
+    publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum. ``fixed``: cells that keep their
+    value, ``"margins"`` or cells by number or codes. ``soft_margins``: fixed totals may move after all, at so many times their weight.
+    ``soft_levels``: where no table reaches every level, bend them as little as possible (the result is then not protected). ``zeros_stay``: cells of
+    0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure.
 
     For figures as in the papers: ``ControlledAdjustment(senses="up", jitter=0, grid=None)``.
 
@@ -68,11 +70,10 @@ class ControlledAdjustment(Method):
             return f"form={self.form!r} is not known; use {', '.join(map(repr, FORMS))}"
         if isinstance(self.senses, str) and self.senses not in SENSES:
             return f"senses={self.senses!r} is not known; use 'secret', 'up', 'down' or +1 and −1, one a cell at risk"
-        number = isinstance(self.jitter, int | float) and not isinstance(self.jitter, bool)
-        if not number or not 0 <= self.jitter <= 100:
-            return f"jitter={self.jitter!r}: give a share of the protection level such as 1.0, or 0 for none"
-        if self.soft_margins is not None and not self.soft_margins > 0:
-            return f"soft_margins={self.soft_margins!r}: give how many times dearer fixed totals are, such as 100"
+        if not _is_number(self.jitter) or not 0 <= self.jitter <= 100:
+            return f"jitter={self.jitter!r}: give a share of the protection level from 0 (none) to 100, such as 1.0"
+        if reason := self._of_another_norm() or self._margins():
+            return reason
         for attacker in instance.attackers:
             levels = attacker.asked(instance.sensitivity.levels)
             if levels.spl.any():
@@ -80,6 +81,33 @@ class ControlledAdjustment(Method):
                 return f"{name} asks for a sliding level, which an adjustment cannot show: it moves a cell to one side; give lower and upper levels"
         if instance.sensitivity.sums:
             return "sums of cells are at risk too, which an adjustment cannot show to be safe; round or perturb the table, or name their cells"
+        return None
+
+    def _of_another_norm(self) -> str | None:
+        """Options that the norm has no use for, and shares that are none."""
+        for name, norm in (("shares", "l1-2"), ("second_weights", "l1-2"), ("subset", "l1-2"), ("delta", "huber")):
+            given = getattr(self, name)
+            untold = given is None or (isinstance(given, str | tuple) and given == getattr(type(self), name))
+            if self.norm != norm and not untold:
+                return f"{name}: it is for norm={norm!r}, and the norm is {self.norm!r}; leave it out"
+        if self.norm == "l1-2":
+            pair = isinstance(self.shares, Sequence) and not isinstance(self.shares, str) and len(self.shares) == 2
+            if not pair or self.decimal("first") + self.decimal("second") == 0:
+                return f"shares={self.shares!r}: give two numbers that are not both 0, of L1 and of L2, such as 0.99 and 0.01"
+        if self.norm == "huber":
+            self.decimal("delta")
+        return None
+
+    def _margins(self) -> str | None:
+        given = self.soft_margins
+        if given is None:
+            return None
+        if not _is_number(given) or not 0 < given <= MOST_DEARER:
+            return f"soft_margins={given!r}: give how many times dearer fixed totals are, up to {MOST_DEARER:,}, such as 100"
+        if self.fixed is None:
+            return (
+                "soft_margins: no cells are fixed that could move after all; give fixed='margins' too, or leave it out"
+            )
         return None
 
     def solve(self, instance: Instance, limits: Limits) -> Protection:
@@ -96,12 +124,9 @@ class ControlledAdjustment(Method):
             return out
         if isinstance(self.fixed, str):
             if self.fixed != "margins":
-                raise InputError(f"fixed={self.fixed!r} is not known; use 'margins' or cells by number")
+                raise InputError(f"fixed={self.fixed!r} is not known; use 'margins' or a list of cells")
             return np.asarray(out | (instance.relations.height > 0))
-        cells = np.asarray(list(self.fixed))
-        if cells.dtype.kind not in "iu" or np.any((cells < 0) | (cells >= instance.cells)):
-            raise InputError(f"fixed: give cells by number, 0 to {instance.cells - 1}, or 'margins'")
-        out[cells] = True
+        out[named_cells(instance, self.fixed, "fixed", "'margins' or a list of cells")] = True
         return out
 
     def decimal(self, name: str) -> Fraction:
@@ -123,3 +148,21 @@ class ControlledAdjustment(Method):
         if self.grid is not None and self.grid != "table":
             out["grid"] = str(self.grid)
         return out
+
+
+def named_cells(instance: Instance, given: Any, what: str, known: str) -> list[int]:
+    """Cells by number, or by their codes."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{what}={given!r} is not known; use {known}")
+    bare = not instance.labels.dims  # cells of bare equations have numbers only
+    try:
+        return [
+            instance.labels.find(int(cell) if bare and isinstance(cell, str) and cell.isdecimal() else cell)
+            for cell in given
+        ]
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)

@@ -75,8 +75,8 @@ class Senses:
         return Room(lo, hi)
 
     def bending(self, amount: Ints) -> Senses:
-        """With levels lowered by so much."""
+        """With levels lowered by so much; below 0 where a cell has to move the other way."""
         rises = self.sense > 0
-        up = np.where(rises, np.maximum(self.up - amount, 0), self.up)
-        down = np.where(~rises, np.maximum(self.down - amount, 0), self.down)
+        up = np.where(rises, self.up - amount, self.up)
+        down = np.where(~rises, self.down - amount, self.down)
         return replace(self, up=up, down=down, bent=int((amount > 0).sum()))

@@ -28,6 +28,8 @@ SHORT = 1e-4
 """A cell that falls short by less than this share of its level does not fall short; the optimum will tell."""
 MORE = 2.0
 """How much more a cell counts after each round in which it fell short."""
+MOST_TURNS = 2
+"""How often one cell is turned."""
 PATIENCE = 4
 """Rounds in which a cell may fall short on its own side before it is turned."""
 
@@ -55,7 +57,7 @@ def settle(attempt: Attempt, senses: Senses, free: Room) -> Senses:
         senses = alike(attempt, senses, free)
     near = leaf.Nearest(problem, senses.cell)
     factor, count = attempt.factor, np.ones(len(senses.cell))
-    short_for = np.zeros(len(senses.cell), np.int64)
+    short_for, turns = np.zeros((2, len(senses.cell)), np.int64)
     for _ in range(MOST_ROUNDS):
         least = senses.least / factor
         z = near.find(senses.sense * least, np.maximum(least, 1e-9) / count, attempt.clock.left)
@@ -71,14 +73,15 @@ def settle(attempt: Attempt, senses: Senses, free: Room) -> Senses:
         )
         short &= ~enough
         short_for = np.where(short, short_for + 1, 0)
-        turn = short & senses.turnable & ((reached < 0) | (short_for > PATIENCE))
+        turn = short & senses.turnable & (turns < MOST_TURNS) & ((reached < 0) | (short_for > PATIENCE))
         if turn.any():
+            turns += turn
             senses = senses.turned(turn)
             short_for[turn] = 0
         count = np.where(short, count * MORE, count)
         if not short.any() and not enough.any():
             return senses
-        if short.any() and not senses.turnable.any() and int(short_for.max()) > 2 * PATIENCE:
+        if int(short_for.max()) > 3 * PATIENCE:
             break
     return _bent(attempt, senses, free)
 
