@@ -160,7 +160,7 @@ class Nearest:
         centre[self.of[order]] = (self.sign * target)[order]
         weight[self.of[order]] = 1 / size[order]
         low, high = self.classes.box(self.problem.lo, self.problem.hi)
-        if np.any(low > high):
+        if np.any(low > high) or not form.matrix.shape[1]:
             return None
         found = interior_point(
             form.matrix,
