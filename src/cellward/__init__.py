@@ -8,6 +8,7 @@ from cellward.formats.registry import read, write
 from cellward.hierarchy import Hierarchy
 from cellward.job import Job
 from cellward.protect.adjustment import ControlledAdjustment
+from cellward.protect.adjustment.study import DisclosureStudy
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 from cellward.protection import Protection
@@ -32,6 +33,7 @@ __all__ = [
     "CellwardError",
     "ControlledAdjustment",
     "ControlledRounding",
+    "DisclosureStudy",
     "Dominance",
     "Hierarchy",
     "InputError",

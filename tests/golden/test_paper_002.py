@@ -1,51 +1,102 @@
-"""Castro 2004: the small examples of minimum-distance controlled perturbation."""
+"""Castro 2004: the figures on disclosure risk, on alternative optima and on the combination of L1 and L2."""
 
 import numpy as np
 import pytest
 
 import cellward as cw
-from cellward.risk.sensitivity import Sensitivity
+from cellward.protect.adjustment.study import DisclosureStudy
 
-FIGURE_1 = [[10, 15, 11, 9], [8, 10, 12, 15], [10, 12, 11, 13]]
-LEVELS = {(0, 0): 3, (1, 2): 4, (2, 2): 2, (2, 3): 5}
-PAPER = {"senses": "up", "jitter": 0, "grid": None}
-
-
-def figure_1(more=(0, 0, 0, 0)):
-    """The table with its upper levels, and what an attacker errs by."""
-    table = cw.Table.from_array(FIGURE_1)
-    cells = [table.labels.find((str(i), str(j))) for i, j in LEVELS]
-    up = np.array([level + e for level, e in zip(LEVELS.values(), more, strict=True)], np.int64)
-    return table.with_sensitivity(Sensitivity.of(table.cells, cells, np.zeros(4, np.int64), up, np.zeros(4, np.int64)))
+FIGURE_1 = [[10, 15, 11, 9, 45], [8, 10, 12, 15, 45], [10, 12, 11, 13, 46], [28, 37, 34, 37, 136]]
+LEVELS = {0: 3, 7: 4, 12: 2, 13: 5}
+FIGURE_1B = [[7, 0, -6, -1], [0, 0, 4, -4], [-7, 0, 2, 5]]
+FIGURE_2B = [[6, 0, -6, 0], [1, 0, 4, -5], [-7, 0, 2, 5]]
+FIGURE_2C = [[41 / 12, 41 / 12, -6, -10 / 12], [1 / 12, 1 / 12, 4, -50 / 12], [-3.5, -3.5, 2, 5]]
 
 
-@pytest.mark.parametrize(("errors", "least"), [((0, 0, 0, 0), 36), ((1, 1, 1, 1), 46), ((1, 2, 3, 4), 68)])
-def test_figure_1_sums_of_deviations(errors, least):
-    p = cw.ControlledAdjustment(norm="l1", fixed="margins", **PAPER).protect(figure_1(errors), weights="equal")
-    assert (p.status, p.objective, p.certified_bound) == ("optimal", least, least)
+def figure_1():
+    """The 3×4 table with its margins, and levels of four cells."""
+    cell = np.arange(20).reshape(4, 5)
+    sums = [*cell, *cell.T]
+    matrix = np.zeros((len(sums), 20), int)
+    for equation, members in zip(matrix, sums, strict=True):
+        equation[members] = 1
+        equation[members[-1]] = -1
+    levels = list(LEVELS.values())
+    return cw.Table.from_equations(np.ravel(FIGURE_1), matrix, sensitive=list(LEVELS), lpl=levels, upl=levels)
 
 
-def test_figure_2_the_only_optimum_of_l2():
-    p = cw.ControlledAdjustment(norm="l2", fixed="margins", **PAPER).protect(figure_1(), weights="equal")
-    z = (p.values - figure_1().values).reshape(4, 5)[:3, :4]
-    assert np.sqrt((z**2).sum()) == pytest.approx(12.12, abs=0.005)
+def protected(norm):
+    method = cw.ControlledAdjustment(norm=norm, senses="up", jitter=0, grid=None, fixed="margins")
+    return method.protect(figure_1(), weights="equal")
 
 
-@pytest.mark.parametrize(("norm", "z"), [("l1", (4, 0, 4)), ("l2", (2.4, 1.6, 4))])
-def test_figure_3_a_margin_at_risk(norm, z):
-    table = cw.Table.from_equations([12, 8, 20], [[1, 1, -1]], sensitive=[2], lpl=[0], upl=[4])
-    p = cw.ControlledAdjustment(norm=norm, **PAPER).protect(table)
-    assert p.status == "optimal"
-    assert (p.values - table.values).tolist() == pytest.approx(z, abs=1e-5)
+def deviations(protection):
+    return (protection.values - figure_1().values).reshape(4, 5)[:3, :4]
 
 
-def test_figure_3_shares_lie_between():
-    table = cw.Table.from_equations([12, 8, 20], [[1, 1, -1]], sensitive=[2], lpl=[0], upl=[4])
-    first = []
-    for tenths in range(11):
-        shares = (f"{tenths / 10:.1f}", f"{1 - tenths / 10:.1f}")
-        p = cw.ControlledAdjustment(norm="l1-2", shares=shares, **PAPER).protect(table)
-        first.append(float(p.values[0] - 12))
-    assert first == sorted(first)
-    assert first[0] == pytest.approx(2.4, abs=1e-5)
-    assert first[-1] == pytest.approx(4, abs=1e-5)
+@pytest.fixture(scope="module")
+def study():
+    return DisclosureStudy(protected("l1"))
+
+
+def test_figure_1_multipliers(study):
+    assert study.objective == pytest.approx(36)
+    assert study.multipliers == pytest.approx([0, 2, 4, 4])
+    assert study.indicator == pytest.approx(6)
+    assert not study.ambiguous
+
+
+@pytest.mark.parametrize(("errors", "objective"), [(0, 36), (1, 46), ((1, 2, 3, 4), 68), ((4, 0, 0, 0), 36)])
+def test_figure_1_levels_with_errors(study, errors, objective):
+    found = study.resolve(errors)
+    assert found.objective == pytest.approx(objective)
+    assert found.growth == pytest.approx(found.predicted)
+    assert found.rate == pytest.approx(found.predicted)
+
+
+def test_figure_1_beyond_four_the_first_level_costs_too(study):
+    found = study.resolve((5, 0, 0, 0))
+    assert (found.predicted, found.growth > 0.5) == (0, True)
+
+
+@pytest.mark.parametrize("printed", [FIGURE_1B, FIGURE_2B])
+def test_figure_2_alternative_solutions(study, printed):
+    """Both tables printed are optima, and within the ranges of all optima."""
+    z = np.zeros((4, 5))
+    z[:3, :4] = printed
+    assert np.abs(z).sum() == 36
+    assert not figure_1().relations.residual(z.ravel().astype(int)).any()
+    found = study.alternatives()
+    mine = z.ravel()[found.cell]
+    assert np.all((found.lower - 1e-6 <= mine) & (mine <= found.upper + 1e-6))
+    assert not found.unique
+
+
+def test_figure_2_ranges_of_all_optima(study):
+    found = study.alternatives(count=5)
+    assert found.lower == pytest.approx([3, 4, 2, 5])
+    assert found.upper == pytest.approx([7, 4, 2, 5])
+    assert (found.told, found.settled) == (3, True)
+    assert found.deviations
+    for other in found.deviations:
+        assert np.abs(other).sum() == pytest.approx(36)
+
+
+def test_figure_2_l2():
+    p = protected("l2")
+    assert deviations(p) == pytest.approx(np.array(FIGURE_2C), abs=1e-6)
+    assert p.objective**0.5 == pytest.approx(12.1209, abs=1e-4)
+    study = DisclosureStudy(p)
+    assert study.alternatives().unique
+    assert study.resolve(0).found == 4
+
+
+@pytest.mark.parametrize("tenths", range(11))
+def test_figure_3(tenths):
+    omega = tenths / 10
+    table = cw.Table.from_equations([12, 8, 20], [[1, 1, -1]], sensitive=[2], lpl=[4], upl=[4])
+    method = cw.ControlledAdjustment(
+        norm="l1-2", shares=(f"{omega:.1f}", f"{1 - omega:.1f}"), senses="up", jitter=0, grid=None
+    )
+    first = 4 if tenths == 10 else min(4, 2.4 + omega / (10 * (1 - omega)))
+    assert method.protect(table).values - table.values == pytest.approx([first, 4 - first, 4], abs=1e-4)
