@@ -18,6 +18,8 @@ from cellward.method_options import OPTIONS as METHOD
 from cellward.method_options import by_level, method_asked
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from cellward.protection import Protection
     from cellward.table.table import Table
 
@@ -235,7 +237,8 @@ def protect(
     threads: Annotated[int, typer.Option(help="Solver threads.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     show: Annotated[
-        bool, typer.Option("--show", help="Also print original and protected values (confidential).")
+        bool,
+        typer.Option("--show", help="Also print original and protected values, deviations and risks (confidential)."),
     ] = False,
     *,
     choosing: dict[str, Any],
@@ -394,7 +397,8 @@ def run(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     show: Annotated[
-        bool, typer.Option("--show", help="Also print original and protected values (confidential).")
+        bool,
+        typer.Option("--show", help="Also print original and protected values, deviations and risks (confidential)."),
     ] = False,
     statuses: Annotated[
         str, typer.Option(help="Statuses in a batch's outputs: tauargus, sdmx (CONF_STATUS, OBS_STATUS) or rtauargus.")
@@ -669,9 +673,7 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         return
     assert result.scaled is not None
     if show:
-        from cellward.report.terminal import show as show_tables
-
-        show_tables(result, Console(highlight=False))
+        _show(result, Console(highlight=False))
     loss, unsafe = result.loss(), result.instance.sensitivity.unsafe
     proven = "proven least" if result.status == "optimal" else f"not proven least, gap {100 * (result.gap or 0):.3g} %"
     what = "sum of changes"
@@ -697,6 +699,22 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
     lines += [f"  {path}  ({FILES.get(path.name, 'confidential')})" for path in files]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _show(result: "Protection", console: "Console") -> None:
+    """What is for the data holder's eyes: both tables, the deviations, and what attackers make of an adjustment."""
+    from cellward.report.deviations import Deviations
+    from cellward.report.terminal import show as show_tables
+
+    show_tables(result, console)
+    console.print(Deviations.of(result).grid())
+    if not result.knowledge.intervals and result.protected is not None:
+        from cellward.protect.adjustment.study import DisclosureStudy
+        from cellward.report.disclosure import show_study
+
+        console.print()
+        show_study(DisclosureStudy(result), console)
+    console.print()
 
 
 def _proven(result: "Protection") -> str:

@@ -14,6 +14,7 @@ from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
 from cellward.files import write_whole
 from cellward.protection import Protection
+from cellward.report.deviations import Deviations
 
 CERTIFICATE, DETAILS = "certificate.json.gz", "protection.json"
 STATEMENT, VALUES = "release.json", "release.csv"
@@ -62,6 +63,7 @@ def write_outputs(
         "witnesses": 0 if protection.ignore_levels else len(protection.evidence.shown),
         "sums": 0 if protection.sums is None else len(protection.instance.sensitivity.sums),
         "key": protection.key.hex(),
+        "deviations": Deviations.of(protection).to_dict(),
         **({"details": dict(protection.details)} if protection.details else {}),
     }
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -168,15 +168,17 @@ def checked(
     problem: Problem, form: Form, engine: str, z: Floats, multipliers: Floats | None, goal: float
 ) -> Continuous:
     """An engine's point with what we make of it; ``optimal`` when the gap is at most ``goal`` and the point is one."""
+    if not np.isfinite(z).all():
+        return Continuous("unknown", form, engine)
     r = problem.relations
-    size = max(float(np.abs(z).max(initial=0.0)), 1e-300)
-    sums = np.bincount(r.row, r.coefs * z[r.indices], r.equations)
-    away = float(np.max(np.maximum(problem.lo - z, z - problem.hi), initial=0.0))
-    objective = value(problem, z)
-    bound = float("-inf") if multipliers is None else proven(problem, multipliers, objective)
+    with np.errstate(all="ignore"):  # what is no number is not below any limit, and proves nothing
+        size = max(float(np.abs(z).max(initial=0.0)), 1e-300)
+        sums = np.bincount(r.row, r.coefs * z[r.indices], r.equations)
+        away = float(np.max(np.maximum(problem.lo - z, z - problem.hi), initial=0.0))
+        objective = value(problem, z)
+        bound = float("-inf") if multipliers is None else proven(problem, multipliers, objective)
+    bound = min(bound, objective) if np.isfinite(bound) else float("-inf")
     gap = (objective - bound) / max(objective, 1e-12)
-    check = Check(float(np.abs(sums).max(initial=0.0)) / size, max(away, 0.0) / size, max(gap, 0.0))
+    check = Check(float(np.abs(sums).max(initial=0.0)) / size, max(away, 0.0) / size, gap)
     right = check.additivity <= 1e-9 and check.violation <= 1e-6 and check.gap <= goal
-    return Continuous(
-        "optimal" if right else "unknown", form, engine, z, objective, min(bound, objective), multipliers, check
-    )
+    return Continuous("optimal" if right else "unknown", form, engine, z, objective, bound, multipliers, check)
