@@ -658,8 +658,9 @@ def show_again(report: Report, *, quick: bool) -> None:
         left = tally.counts["left"] / tally.counts["cells"]
         rows.append([name, shown(tally.share("unique")), shown(tally.share("narrow")), f"{left:.1f}"])
     report.add(
-        "The same table published more than once with the defaults, each cell at risk on its drawn level, seen cellwise. One release is safe, two "
-        "are not, whatever the key: what was published of a cell has to be kept, and published again.\n\n"
+        "The same table published more than once with the defaults, each cell at risk on its drawn level, seen cellwise. One release is safe, and so "
+        "is the same table again under the same key. Fresh keys add up; so do other levels or another jitter under one key, and a key serves as many "
+        "tables as share its secrets. What was published of a cell has to be kept and published again.\n\n"
         + table(["published", "unique", "narrow", "possible values"], rows)
     )
 
