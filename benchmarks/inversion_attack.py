@@ -1,7 +1,7 @@
 """Attacks on controlled tabular adjustment: what someone who knows everything but the key can work out about the cells at risk.
 
 python benchmarks/inversion_attack.py             200 tables, about ten minutes on two processes; writes RESULTS.md; exits 1 when a figure falls short
-python benchmarks/inversion_attack.py --quick     the same on ten tables, half a minute; writes nothing
+python benchmarks/inversion_attack.py --quick     the same on ten tables, a minute; writes nothing
 
 Tables 10 × 10 of round(lognormal(4, 1)) ≥ 5 with margins; 12 inner cells at risk, levels p = 10 % of the value, rounded up; published on grid 1.
 The attacker knows the code, p, norm, jitter, whether senses are secret, the cells at risk, and that every inner cell is at least 5: not the key.
@@ -614,7 +614,7 @@ def _files(p: cw.Protection) -> str:
 
 
 def shown(share: float) -> str:
-    return f"{100 * share:.2f} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"
+    return f"{100 * share:.2f} %" if 0 < share < 0.1 or 0.99 < share < 1 else f"{100 * share:.0f} %"
 
 
 def show_inversion(report: Report, *, quick: bool) -> None:
@@ -635,7 +635,7 @@ def show_inversion(report: Report, *, quick: bool) -> None:
         f"secret, and that every inner cell is at least {LEAST}; not the key. *Unique*: one value is possible, the true one. *Narrow*: the possible "
         "values span less than lpl + upl. *Cellwise*: the published value alone, taken to lie on its drawn level. *Joint*: only values with a whole "
         "explanation, a table with senses and levels from which the code publishes exactly this release; what was not found counts as ruled out. "
-        "*Explained*: the share of hypotheses on all cells at risk at once, or on one of them, for which there was one: where it is 100 %, sums and "
+        "*Explained*: the share of hypotheses on all cells at risk at once, or on one of them, for which there was one: where it is near 100 %, sums and "
         "optimality tell nothing beyond the single cells. *Best guess*: the likeliest value is the true one, all values being alike beforehand.\n\n"
         + inverted(report, found)
     )
