@@ -636,7 +636,7 @@ def show_inversion(report: Report, *, quick: bool) -> None:
         "values span less than lpl + upl. *Cellwise*: the published value alone, taken to lie on its drawn level. *Joint*: only values with a whole "
         "explanation, a table with senses and levels from which the code publishes exactly this release; what was not found counts as ruled out. "
         "*Explained*: the share of hypotheses on all cells at risk at once, or on one of them, for which there was one: where it is near 100 %, sums "
-        "and optimality tell nothing beyond the single cells. *Best guess*: the likeliest value is the true one, all values being alike beforehand.\n\n"
+        "and optimality tell nothing beyond the single cells. *Best guess*: the likeliest value is the true one, all values alike beforehand.\n\n"
         + inverted(report, found)
     )
 
