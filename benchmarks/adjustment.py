@@ -543,7 +543,7 @@ def attack(report: Report, *, quick: bool) -> None:
     """What an attacker who knows everything but the key makes of a release."""
     import inversion_attack
 
-    inversion_attack.figures(report, quick=quick)
+    inversion_attack.figures(report, "inversion", quick=quick)
 
 
 PARTS: dict[str, str] = {

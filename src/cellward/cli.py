@@ -692,6 +692,7 @@ def _report(result: "Protection", table: "Table", files: list[Path], *, show: bo
         why = "are multiples of their base and " if "base" in result.method else ""
         why = why if result.knowledge.intervals else "have no protection levels and "
         lines.append(f"note: {unchanged:,} of {len(unsafe):,} unsafe cells {why}are published as they are")
+    lines += [f"note: {note}" for note in result.details.get("notes", ())]
     if (steps := result.method.get("steps", 1)) > 1:
         lines.append(
             f"note: fewer steps do not do; values are multiples less than {steps} bases away, and the release says so"

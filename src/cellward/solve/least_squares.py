@@ -299,7 +299,7 @@ class _Ascent:
             marginal *= 2.0
             scale = max(scale, float(np.abs(marginal).max()), float(np.abs(force).max()))
             np.subtract(marginal, force, out=move)
-        stationarity = _relative(float(np.abs(sums.down(sums.restored(rest))).max()), scale)
+        stationarity = _relative(float(np.abs(sums.down(sums.restored(rest))).max(initial=0.0)), scale)
         complementarity = _relative(slack, objective)
         gap = _relative(abs(objective - point.bound), objective)
         accurate = all(

@@ -121,6 +121,10 @@ class Attempt:
             return 1
         return int(exact.scale_one(self.options.grid, self.fine.decimals, "grid", strict=True))
 
+    @property
+    def _draws(self) -> bool:
+        return self.options.secret or self.options.jitter > 0
+
     @cached_property
     def needs(self) -> Needs:
         """Which cells must move, and how far at least."""
@@ -185,12 +189,13 @@ class Attempt:
         """Senses and levels as given or drawn."""
         cell, (lo, hi) = self.needs.cell, self.free
         key, jitter = self.key, self.options.jitter
-        up = drawn_levels(key, cell, self.needs.up, hi[cell], jitter, self.step, "up")
-        down = drawn_levels(key, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
+        names = [self.instance.labels.name(i) for i in cell.tolist()] if self._draws else []
+        up = drawn_levels(key, names, self.needs.up, hi[cell], jitter, self.step, "up")
+        down = drawn_levels(key, names, self.needs.down, -lo[cell], jitter, self.step, "down")
         can_up, can_down = (up > 0) & (up <= hi[cell]), (down > 0) & (down <= -lo[cell])
-        secret = isinstance(self.options.senses, str) and self.options.senses == "secret"
+        secret = self.options.secret
         if secret:
-            sense = np.where(draw(key, "sense", cell, np.ones(len(cell), np.int64)) == 1, UP, DOWN)
+            sense = np.where(draw(key, "sense", names, np.ones(len(cell), np.int64)) == 1, UP, DOWN)
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
             sense = given_senses(self.options.senses, self.instance, cell)
@@ -340,6 +345,7 @@ class Attempt:
                     "continuous": answer.objective,
                     "check": None if answer.check is None else asdict(answer.check),
                     "flipped": senses.flipped,
+                    "notes": self.options.notes(self.places),
                     "bent": senses.bent,
                     "senses": {int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
                     "levels": dict(

@@ -73,24 +73,25 @@ def free_room(instance: Instance, fixed: Bools, *, zeros_stay: bool, at_risk: In
     return np.where(stays, 0, lo), np.where(stays, 0, hi)
 
 
-def draw(key: bytes, what: str, cells: Ints, most: Ints) -> Ints:
-    """A whole number from 0 to ``most`` for every cell, uniform but for one part in 2^64, that only the key tells."""
+def draw(key: bytes, what: str, names: Sequence[str], most: Ints) -> Ints:
+    """A whole number from 0 to ``most`` for every cell, uniform but for one part in 2^64, that only the key tells; the cell is known by its name."""
     out = [
-        int.from_bytes(hmac.digest(key, f"{what} of cell {i}".encode(), "sha256")[:16], "big") % (m + 1)
-        for i, m in zip(cells.tolist(), most.tolist(), strict=True)
+        int.from_bytes(hmac.digest(key, f"{what} of {name}".encode(), "sha256")[:16], "big") % (m + 1)
+        for name, m in zip(names, most.tolist(), strict=True)
     ]
     return np.array(out, np.int64)
 
 
-def drawn_levels(key: bytes, cells: Ints, level: Ints, room: Ints, jitter: float, step: int, side: str) -> Ints:
+def drawn_levels(
+    key: bytes, names: Sequence[str], level: Ints, room: Ints, jitter: float, step: int, side: str
+) -> Ints:
     """For each level (0: none) one from there to ``jitter`` times itself above, at least LEAST_STEPS steps wide, inside the room; on the step."""
     first = -(-level // step)
-    wide = np.zeros_like(first)
-    if jitter > 0:
-        wide = np.maximum(np.floor(level * jitter / step).astype(np.int64), LEAST_STEPS)
+    if not jitter:
+        return first * step
+    wide = np.maximum(np.floor(level * jitter / step).astype(np.int64), LEAST_STEPS)
     last = np.minimum(first + wide, np.maximum(room // step, first))
-    out = first + draw(key, f"level {side}", cells, last - first) if jitter > 0 else first
-    return np.where(level > 0, out * step, 0)
+    return np.where(level > 0, (first + draw(key, f"level {side}", names, last - first)) * step, 0)
 
 
 def given_senses(senses: object, instance: Instance, cell: Ints) -> Ints:

@@ -138,6 +138,26 @@ class ControlledAdjustment(Method):
             raise InputError(f"{what}: {given} is not a positive number; give one such as 0.001")
         return number
 
+    @property
+    def secret(self) -> bool:
+        """Whether senses are drawn from the key."""
+        return isinstance(self.senses, str) and self.senses == "secret"
+
+    def notes(self, places: int) -> list[str]:
+        """What makes a release of these options readable for whoever knows them; ``places``: decimals more than the table's that are published."""
+        out = []
+        if not self.secret:
+            out.append(
+                "senses are not secret: whoever knows them and the levels' rule comes near the true values of cells at risk"
+            )
+        if not self.jitter:
+            out.append("levels have no jitter: whoever knows their rule reads true values off the published ones")
+        if places and self.norm != "l1":
+            out.append(
+                "values have more decimals than the table: what lies behind the true ones' last decimal are deviations"
+            )
+        return out
+
     def stated(self) -> dict[str, Any]:
         """The options as the public may read them: nothing of senses or drawn levels."""
         out: dict[str, Any] = {"norm": self.norm}
