@@ -109,8 +109,8 @@ def papers(report: Report, *, quick: bool) -> None:
     for tenth in range(11):
         omega = tenth / 10
         norm = {0: "l2", 10: "l1"}.get(tenth, "l1-2")
-        shares = (f"0.{tenth % 10}", f"0.{10 - tenth if tenth else 9}")
-        p = cw.ControlledAdjustment(**PAPER, norm=norm, shares=shares).protect(third)
+        shares = {} if norm != "l1-2" else {"shares": (f"0.{tenth}", f"0.{10 - tenth}")}
+        p = cw.ControlledAdjustment(**PAPER, norm=norm, **shares).protect(third)
         assert p.values is not None
         expected_z = 4.0 if tenth == 10 else min(4.0, 2.4 + omega / (10 * (1 - omega)))
         worst = max(worst, abs(float(p.values[0]) - 12 - expected_z))
