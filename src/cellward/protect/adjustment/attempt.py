@@ -297,7 +297,7 @@ class Attempt:
         if leaves is None:
             return
         z, lo, hi, unit = answer.z, problem.lo, problem.hi, self.step / self.factor
-        for _ in range(MOST_ROUNDINGS):
+        for turn in range(MOST_ROUNDINGS):
             assert z is not None
             v = leaves.rounded(z)
             if self._holds(v, allowed):
@@ -305,9 +305,16 @@ class Attempt:
                     v = leaves.descended(v, allowed, self.clock)
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; leaves rounded")
                 return
-            below, above = (np.maximum(x, 0) / self.factor for x in (allowed.lo - v, v - allowed.hi))
-            lo = np.where(below > 0, np.maximum(lo, problem.lo) + below + unit / 2, lo)
-            hi = np.where(above > 0, np.minimum(hi, problem.hi) - above - unit / 2, hi)
+            if self.options.grid is None:  # room for the rounding of its leaves costs a cell next to nothing
+                margin = 2.0**turn * unit * np.sqrt(leaves.parts)
+                off = np.where(problem.hi - problem.lo > 4 * margin, margin, 0.0)
+                lo, hi = problem.lo + off, problem.hi - off
+            else:
+                below, above = (np.maximum(x, 0) / self.factor for x in (allowed.lo - v, v - allowed.hi))
+                lo, hi = (
+                    lo + np.where(below > 0, below + unit / 2, 0.0),
+                    hi - np.where(above > 0, above + unit / 2, 0.0),
+                )
             if np.any(lo > hi) or self.clock.over:
                 return
             z = engines.solve(self, replace(problem, lo=lo, hi=hi), near=answer).z

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,6 +100,16 @@ class Leaves:
         rest = r if len(moving) == r.cells else r.moves(moving, still if still.any() else None, implied=True)
         form = rest.leaf_form
         return None if form.condition.shape[0] else Leaves(fine, problem, form, still, factor, step)
+
+    @cached_property
+    def parts(self) -> Floats:
+        """How many leaves each cell is a sum of."""
+        if self.form is None:
+            sums = leaf_sums(self.problem.relations)
+            return sums.up(np.ones(len(sums.leaves)))
+        out = np.zeros(self.problem.relations.cells)
+        out[self.problem.moving] = np.asarray(np.abs(self.form.matrix).sum(axis=1)).ravel()
+        return out
 
     def rounded(self, z: Floats) -> Ints:
         """The leaves of z rounded, every other cell as it follows."""
