@@ -22,7 +22,8 @@ from cellward.table.relations import Relations
 from cellward.table.table import Table
 
 Ints = NDArray[np.int64]
-WEIGHT_DIGITS = 7
+WEIGHT_DIGITS = 5
+"""Digits of the least relative weight: those of large totals, which count little. More would leave less room for costs in 64 bits."""
 Weights = str | Mapping[int, float] | Sequence[float] | NDArray[np.float64] | Ints | None
 
 
