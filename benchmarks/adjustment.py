@@ -472,8 +472,8 @@ def _hierarchical(report: Report, *, quick: bool) -> None:
             ]
         )
     report.add(
-        "L1 on two-dimensional tables with one hierarchy, 5 % at risk (inner cells) at 10 % in secret senses, weights 1/a: minimum-cost flow beside HiGHS' dual "
-        "simplex on the paper's form; the search for the network is done once for a table.\n\n"
+        "L1 on two-dimensional tables with one hierarchy, 5 % at risk (inner cells) at 10 % in secret senses, weights 1/a: minimum-cost flow "
+        "beside HiGHS' dual simplex on the paper's form; the search for the network is done once for a table.\n\n"
         + table(["cells", "flow", "network", "dual simplex", "ratio", "with the network", "optima differ by"], rows)
     )
 
