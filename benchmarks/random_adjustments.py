@@ -65,7 +65,13 @@ def differences(seed: int, seen: Counter[str]) -> list[str]:
             if form == "sums" and made.relations.leaf_form.condition.shape[0]:
                 continue
             method = cw.ControlledAdjustment(norm=norm, senses=senses, jitter=0, grid=None, form=form, **options)
-            p = method.protect(made, weights=weights)
+            try:
+                p = method.protect(made, weights=weights)
+            except cw.InputError:
+                if form != "network":
+                    raise
+                seen[f"{norm}, {form}: costs beyond 64 bits"] += 1
+                continue
             found[form] = p
             seen[f"{norm}, {form}: {p.status}"] += 1
             statuses.setdefault(norm, set()).add("there" if p.scaled is not None else p.status)

@@ -27,6 +27,9 @@ FAILURES: Final[dict[str, str]] = {
 }
 """The words of OR-tools that are not, in ours."""
 
+CLAIMS: Final = "where it claims"
+"""How we say that a cost is not what OR-tools states, as where it is beyond 64 bits."""
+
 LARGEST_INDEX: Final = 2**31 - 1
 LARGEST_EXACT: Final = 2**53
 """Every whole number up to here is a float64."""
@@ -79,7 +82,7 @@ def solve_flow_here(model: FlowModel) -> Outcome:
     if violation != 0 or objective != problem.optimal_cost():
         raise SolverError(
             f"{solver} says optimal on {_size(model)}, but its flow violates the model by {violation} "
-            f"and costs {objective} where it claims {problem.optimal_cost()}; solve the model as an LP instead."
+            f"and costs {objective} {CLAIMS} {problem.optimal_cost()}; solve the model as an LP instead."
         )
     return Outcome(
         status="optimal",

@@ -30,7 +30,7 @@ from cellward.errors import SolverError
 from cellward.exact import LARGEST, NO_BOUND
 from cellward.protect.adjustment.repair import Repair
 from cellward.solve.ask import ask
-from cellward.solve.flow import FAILURES, residual, solve_flow
+from cellward.solve.flow import CLAIMS, FAILURES, residual, solve_flow
 from cellward.solve.model import FlowModel
 from cellward.solve.outcome import Outcome
 from cellward.table.components import components
@@ -94,7 +94,7 @@ def least_flow(
     try:
         moved = problem.solve(clock_left_s)
     except SolverError as error:
-        if FAILURES["BAD_COST_RANGE"] in str(error):
+        if FAILURES["BAD_COST_RANGE"] in str(error) or CLAIMS in str(error):
             return None
         raise
     if not isinstance(moved, _Moved):
