@@ -304,7 +304,8 @@ def attack(seed: int, setting: Setting) -> Counter[str]:
         out["best guess"] += bool(len(of.value)) and int(of.value[of.odds.argmax()]) == x
         out["odds of the truth"] += float(of.odds[of.value == x].sum())  # type: ignore[assignment]
     senses = np.array([p.details["senses"][i] for i in true.cells.tolist()])
-    again = adjusted(true.a, true.cells, drawn(key, true, senses, setting), setting, senses=senses, jitter=0).values
+    levels = np.array([abs(int(p.details["levels"][i])) for i in true.cells.tolist()])
+    again = adjusted(true.a, true.cells, levels, setting, senses=senses, jitter=0).values
     out["truth explains"] += again is not None and np.array_equal(again, v)
     joint = Joint(v, true.cells, setting, candidates, need, [{x} for x in a.tolist()], Random(seed))
     if setting.fixed:
@@ -316,14 +317,6 @@ def attack(seed: int, setting: Setting) -> Counter[str]:
         out["joint unique"] += len(joint.found[k]) == 1
         out["joint narrow"] += max(joint.found[k]) - min(joint.found[k]) < wide
     return out
-
-
-def drawn(key: bytes, true: Case, senses: Ints, setting: Setting) -> Ints:
-    """The levels that the key gives: the truth behind a release."""
-    a, asks = true.a[true.cells], true.levels
-    up = drawing.drawn_levels(key, true.cells, asks, np.full_like(a, 10**12), setting.jitter, 1, "up")
-    down = drawing.drawn_levels(key, true.cells, asks, a, setting.jitter, 1, "down")
-    return np.where(senses > 0, up, down)
 
 
 def attacked(job: tuple[Setting, range]) -> Counter[str]:

@@ -60,6 +60,12 @@ class Rows:
         )
 
     @staticmethod
+    def floor(least: float, grows: int) -> Rows:
+        """τ[grows] ≥ least, as a bound of no cell; none for 0."""
+        one = np.ones(1 if least > 0 else 0)
+        return Rows(np.zeros(len(one), np.int64), 0 * one, least * one, one, np.full(len(one), grows))
+
+    @staticmethod
     def joined(*parts: Rows) -> Rows:
         """All of these."""
         names = ("cell", "sign", "least", "slope", "grows")

@@ -108,6 +108,12 @@ def value(problem: Problem, z: Floats) -> float:
     return float(each[own].max(initial=0.0) + each[~own].max(initial=0.0))
 
 
+def still_most(problem: Problem, cells: Bools) -> float:
+    """The largest w·|z| among those of some cells that are moved by a fixed amount."""
+    still = cells & (problem.lo == problem.hi)
+    return float((problem.costs.absolute * np.abs(problem.lo))[still].max(initial=0.0))
+
+
 def proven(problem: Problem, multipliers: Floats, most: float) -> float:
     """What multipliers prove of the least distance, whatever they are: the least of distance − (Mᵀy)·z over the room, cell by cell.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.protect.adjustment.continuous import Continuous, Problem, checked
+from cellward.protect.adjustment.continuous import Continuous, Problem, checked, still_most
 from cellward.protect.method import Clock, Limits
 from cellward.solve.ask import ask
 from cellward.solve.highs import solve_lp
@@ -85,7 +85,7 @@ def solve(problem: Problem, limits: Limits, clock: Clock) -> Continuous:
     right = -_still(problem)
     outcome, scale = _ask(
         np.append(np.zeros(n), [1.0, 1.0]),
-        np.append(parts.lower, [0.0, 0.0]),
+        np.append(parts.lower, [still_most(problem, own), still_most(problem, ~own)]),
         np.append(parts.upper, [np.inf, np.inf]),
         (row, column, coef),
         np.concatenate((right, np.full(len(capped), -np.inf))),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.protect.adjustment.continuous import Continuous, Problem, checked
+from cellward.protect.adjustment.continuous import Continuous, Problem, checked, still_most
 from cellward.solve.interior import Interior, Rows, interior_point
 
 if TYPE_CHECKING:
@@ -124,7 +124,9 @@ def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
         for cells in groups:
             with np.errstate(divide="ignore"):
                 caps.append((Rows.caps(1 / classes.most(costs.absolute, cells), len(caps)), cells))
-        found = _run(form, Rows.joined(box, *(rows for rows, _ in caps)), time_limit_s, grow_cost=np.ones(len(caps)))
+        floors = (Rows.floor(still_most(problem, cells), k) for k, (_, cells) in enumerate(caps))
+        rows = Rows.joined(box, *(rows for rows, _ in caps), *floors)
+        found = _run(form, rows, time_limit_s, grow_cost=np.ones(len(caps)))
         first = checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, caps), GAP)
         if first.status != "optimal":
             return first
