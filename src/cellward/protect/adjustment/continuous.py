@@ -68,7 +68,7 @@ class Check:
     additivity: float
     """Largest |M·z| over the largest deviation."""
     violation: float
-    """Largest violation of a bound over the largest deviation."""
+    """Largest violation of a bound, as a share of that bound, or of the typical level where that is more."""
     gap: float
     """(objective − bound) / objective: complementarity and stationarity together, since the bound holds for any multipliers."""
 
@@ -180,11 +180,20 @@ def checked(
     with np.errstate(all="ignore"):  # what is no number is not below any limit, and proves nothing
         size = max(float(np.abs(z).max(initial=0.0)), 1e-300)
         sums = np.bincount(r.row, r.coefs * z[r.indices], r.equations)
-        away = float(np.max(np.maximum(problem.lo - z, z - problem.hi), initial=0.0))
+        must = np.abs(np.clip(0.0, problem.lo, problem.hi))
+        level = float(np.median(must[must > 0])) if must.any() else size
+        below, above = (
+            (problem.lo - z) / np.maximum(np.abs(problem.lo), level),
+            (z - problem.hi) / np.maximum(np.abs(problem.hi), level),
+        )
+        free = problem.lo < problem.hi
+        away = max(
+            float(x[free & np.isfinite(end)].max(initial=0.0)) for x, end in ((below, problem.lo), (above, problem.hi))
+        )
         objective = value(problem, z)
         bound = float("-inf") if multipliers is None else proven(problem, multipliers, objective)
     bound = min(bound, objective) if np.isfinite(bound) else float("-inf")
     gap = (objective - bound) / max(objective, 1e-12)
-    check = Check(float(np.abs(sums).max(initial=0.0)) / size, max(away, 0.0) / size, gap)
+    check = Check(float(np.abs(sums).max(initial=0.0)) / size, away, gap)
     right = check.additivity <= 1e-9 and check.violation <= 1e-6 and check.gap <= goal
     return Continuous("optimal" if right else "unknown", form, engine, z, objective, bound, multipliers, check)

@@ -132,7 +132,7 @@ def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Con
 
 
 def _second_opinion(attempt: Attempt, problem: Problem, first: Continuous) -> Continuous:
-    """Where senses seem to go together and yet no optimum was found: what other forms say; infeasible only where all that answer do."""
+    """Where senses seem to go together and yet no optimum was found: what other forms say; infeasible only where none has an optimum."""
     linear, few = problem.distance.norm in ("l1", "linf"), problem.distance.norm != "huber" and _few(problem)
     forms = ["equation" if linear else "cone", *(["leaf"] if few and problem.whole_still else [])]
     found = [first]
@@ -143,16 +143,10 @@ def _second_opinion(attempt: Attempt, problem: Problem, first: Continuous) -> Co
             found.append(equation.solve(problem, attempt.limits, attempt.clock) if linear else _cone(attempt, problem))
         if found[-1].status == "optimal" or attempt.clock.over:
             break
-    found.sort(key=lambda answer: ("optimal", "unknown", "infeasible").index(answer.status))
-    with_point = [answer for answer in found if answer.status != "infeasible" and answer.z is not None]
-    return with_point[0] if with_point and with_point[0].status == "optimal" else _agreed(found)
-
-
-def _agreed(found: list[Continuous]) -> Continuous:
-    """Infeasible where one form says so and no other comes near a point; otherwise the point that comes nearest."""
-    near = [a for a in found if a.check is not None and a.check.violation <= GAP and a.check.additivity <= GAP]
-    claims = [a for a in found if a.status == "infeasible"]
-    return near[0] if near else claims[0] if claims else found[0]
+    best = [answer for answer in found if answer.status == "optimal"]
+    claims = [answer for answer in found if answer.status == "infeasible"]
+    points = [answer for answer in found if answer.z is not None]
+    return (best or claims or points or found)[0]
 
 
 def _within(attempt: Attempt, room: Room) -> Continuous:

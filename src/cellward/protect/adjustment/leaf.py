@@ -105,8 +105,9 @@ def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
     words = f"interior point on {form.matrix.shape[1]:,} numbers for {form.classes:,} classes of cells"
     if form.condition.shape[0]:
         words += f" with {form.condition.shape[0]:,} conditions"
-    if np.any(low > high):
-        return Continuous("infeasible", "leaf", "cells that move alike")
+    stuck = problem.moving[form.of < 0]
+    if np.any(low > high) or np.any((problem.lo[stuck] > 0) | (problem.hi[stuck] < 0)):
+        return Continuous("infeasible", "leaf", "cells that move alike, or not at all")
     if not form.matrix.shape[1]:  # nothing moves but by what it is moved
         still = classes.spread(form.constant)
         inside = np.all((problem.lo <= still) & (still <= problem.hi))
