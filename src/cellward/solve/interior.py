@@ -105,7 +105,8 @@ def interior_point(
     """Minimise Σ absolute·|z| + square·z² + Σ grow_cost·τ over z = matrix·u + constant with condition·u = rhs and the rows."""
     began = perf_counter()
     costs = np.zeros(0) if grow_cost is None else grow_cost
-    search = _Search(matrix, condition, rhs, constant, rows, absolute, square, costs)
+    with np.errstate(all="ignore"):
+        search = _Search(matrix, condition, rhs, constant, rows, absolute, square, costs)
     status: Literal["optimal", "unknown"] = "unknown"
     steps, best = 0, np.inf
     with np.errstate(all="ignore"):  # what overflows ends the search; the caller checks the point anew
@@ -188,6 +189,8 @@ class _Search:
             mine = (r.slope > 0) & (r.grows == k)
             self.tau[k] = 1.1 * float((away[r.cell[mine]] / r.slope[mine]).max(initial=0.0)) + 1e-12
         typical = np.maximum(INSIDE * away, INSIDE * float(away.mean()))
+        if not typical.any():
+            typical = np.full(self.cells, INSIDE * size)
         slack = self._values() - r.least
         caps = r.slope > 0
         room = typical[r.cell]
