@@ -33,11 +33,11 @@ from cellward.instance import Instance
 from cellward.protect.adjustment import engines, leaf
 from cellward.protect.adjustment.attempt import Attempt
 from cellward.protect.adjustment.continuous import Continuous, Problem
-from cellward.protect.adjustment.levels import Room
+from cellward.protect.adjustment.draws import Room
 from cellward.protect.method import Clock, Limits
-from cellward.risk.sensitivity import Sensitivity
 from cellward.solve.blas import blas_threads
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import Sensitivity
 
 Ints = NDArray[np.int64]
 CSPLIB = SHARED / "instances" / "csplib"

@@ -33,13 +33,13 @@ from results import Report, run_parts, table
 import cellward as cw
 from cellward.audit import verify as checker
 from cellward.audit.ends import Ends
-from cellward.audit.knowledge import KINDS
 from cellward.audit.linear import AttackerModel
 from cellward.audit.region import Region
 from cellward.instance import Instance
-from cellward.risk.sensitivity import Sensitivity
+from cellward.publication.knowledge import KINDS
 from cellward.solve.session import Session
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import Sensitivity
 
 VERIFIER = Path(checker.__file__)
 SPEED, SECONDS, MEGABYTES, REFUSAL_S = 100, 60, 1024, 2

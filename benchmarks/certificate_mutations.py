@@ -39,15 +39,15 @@ from random_tables import random_case
 from results import table
 
 import cellward as cw
-from cellward.aim import Aim
-from cellward.allowed import AllowedSet
 from cellward.audit import verify as checker
 from cellward.audit.bound import prove_bound
 from cellward.audit.certificate import Certificate
 from cellward.audit.evidence import show_levels
-from cellward.audit.knowledge import Knowledge
 from cellward.instance import Instance
-from cellward.risk.sensitivity import Sensitivity
+from cellward.objective import Aim
+from cellward.publication.allowed import AllowedSet
+from cellward.publication.knowledge import Knowledge
+from cellward.table.sensitivity import Sensitivity
 
 Json = Any
 Counts = Counter[tuple[str, str, bool]]

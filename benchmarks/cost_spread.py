@@ -25,8 +25,8 @@ from results import table, write_section
 import cellward as cw
 from cellward.instance import Instance
 from cellward.protect.amounts import amounts
-from cellward.protect.rounding import engines, linear
-from cellward.protect.rounding.model import RoundingModel, allowed_multiples
+from cellward.protect.lattice import engines, linear
+from cellward.protect.lattice.model import RoundingModel, allowed_multiples
 
 TRUSTED = linear.WIDEST
 

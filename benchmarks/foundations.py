@@ -28,10 +28,10 @@ from test_paper_000 import FIGURE_1, FIGURE_2C, figure_5
 
 import cellward as cw
 from cellward.instance import Instance
+from cellward.protect.lattice import engines
+from cellward.protect.lattice.linear import linear
+from cellward.protect.lattice.model import RoundingModel, allowed_multiples
 from cellward.protect.method import Limits
-from cellward.protect.rounding import engines
-from cellward.protect.rounding.linear import linear
-from cellward.protect.rounding.model import RoundingModel, allowed_multiples
 from cellward.solve.highs import solve_lp
 from cellward.solve.worker import warm_up
 from cellward.table.relations import Relations

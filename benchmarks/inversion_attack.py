@@ -36,9 +36,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from results import Report, run_parts, table
 
 import cellward as cw
-from cellward.protect.adjustment import levels as drawing
+from cellward.protect.adjustment import draws as drawing
 from cellward.protect.adjustment.method import JITTER
-from cellward.risk.sensitivity import Sensitivity
+from cellward.table.sensitivity import Sensitivity
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

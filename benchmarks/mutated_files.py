@@ -14,16 +14,16 @@ from pathlib import Path
 from types import FrameType
 
 import cellward as cw
-from cellward.batch import Batch
 from cellward.errors import CellwardError
 from cellward.formats.hrc import read_hrc
-from cellward.formats.tauargus.arb import read_arb
-from cellward.formats.tauargus.asc import read_asc
-from cellward.formats.tauargus.cdl import read_cdl
-from cellward.formats.tauargus.grc import closed, cut, read_grc
-from cellward.formats.tauargus.hst import read_hst
-from cellward.formats.tauargus.rda import read_rda
-from cellward.formats.tauargus.tab import TabSpec, read_tab
+from cellward.tauargus.batch import Batch
+from cellward.tauargus.files.arb import read_arb
+from cellward.tauargus.files.asc import read_asc
+from cellward.tauargus.files.cdl import read_cdl
+from cellward.tauargus.files.grc import closed, cut, read_grc
+from cellward.tauargus.files.hst import read_hst
+from cellward.tauargus.files.rda import read_rda
+from cellward.tauargus.files.tab import TabSpec, read_tab
 
 LIMIT_S = 5
 """A file that takes longer is a fault."""

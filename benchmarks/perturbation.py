@@ -33,11 +33,12 @@ import rounding_tables as tables
 from results import Report, run_parts, table
 
 import cellward as cw
-from cellward.audit.knowledge import KINDS
 from cellward.errors import CellwardError
-from cellward.risk.sensitivity import CellStatus, Sensitivity
-from cellward.solve import cpsat, highs, levels, session, warm, worker
+from cellward.publication.knowledge import KINDS
+from cellward.solve import cpsat, highs, session, warm, worker
+from cellward.solve import staged_flow as levels
 from cellward.solve.highs import solve_lp
+from cellward.table.sensitivity import CellStatus, Sensitivity
 
 Ints = NDArray[np.int64]
 BASE = 5

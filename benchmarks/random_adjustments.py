@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import random_tables
 
 import cellward as cw
-from cellward.risk.sensitivity import Sensitivity
+from cellward.table.sensitivity import Sensitivity
 
 FORMS = {
     "l1": ("equation", "leaf", "cone", "network"),

@@ -48,7 +48,7 @@ from least_perturbation import (
 from random_roundings import Level, Spy, TooManyError
 
 import cellward as cw
-from cellward.risk.sensitivity import Sensitivity
+from cellward.table.sensitivity import Sensitivity
 
 KINDS = (
     "2-D",

@@ -1,7 +1,7 @@
 """Random releases: small tables of every kind, released by every rule there is, with attackers of every kind; judged by exact oracles.
 
 The tables are those of random_tables.py and some Poisson arrays. What a release tells its reader is written down here once more, straight from the
-definitions and in plain integers, so that the package's own reading (audit/knowledge.py) is judged as well.
+definitions and in plain integers, so that the package's own reading (publication/knowledge.py) is judged as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from random_tables import random_case
 
 import cellward as cw
-from cellward.audit.knowledge import Knowledge
+from cellward.publication.knowledge import Knowledge
 
 RULES = (
     "rounded strict", "rounded paper", "rounded in steps strict", "rounded in steps paper", "perturbed distance strict",
@@ -86,7 +86,7 @@ def _dense(table: cw.Table) -> np.ndarray[Any, Any]:
 
 
 def _with_levels(table: cw.Table, rng: Random) -> cw.Table:
-    from cellward.risk.sensitivity import Sensitivity
+    from cellward.table.sensitivity import Sensitivity
 
     unsafe = sorted(rng.sample(range(table.cells), min(table.cells, rng.randint(0, 4))))
     lpl, upl, spl = ([rng.randint(0, 4) for _ in unsafe] for _ in range(3))

@@ -30,7 +30,7 @@ import random_tables
 from exact_lp import Row
 
 import cellward as cw
-from cellward.risk.sensitivity import CellStatus
+from cellward.table.sensitivity import CellStatus
 
 ARRAYS = ("1-D", "2-D", "2×2×2", "3×2×2")
 DRAWN = ("2-D", "3-D", "hierarchical", "overlapping", "linked", "equations")

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 import cellward as cw
-from cellward.protect.rounding import engines
+from cellward.protect.lattice import engines
 
 KINDS = ("2-D", "3-D", "hierarchical", "overlapping", "linked", "equations")
 MOST_FREE = 14

@@ -27,10 +27,10 @@ from peer_tauargus import round_with_tauargus
 from results import Report, run_parts, table
 
 import cellward as cw
-from cellward.audit.knowledge import KINDS
 from cellward.errors import CellwardError
 from cellward.instance import Instance
 from cellward.protect.method import Limits
+from cellward.publication.knowledge import KINDS
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.worker import warm_up
 

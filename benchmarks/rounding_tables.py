@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import cellward as cw
-from cellward.allowed import AllowedSet
-from cellward.audit.knowledge import Kind, Knowledge
 from cellward.instance import Instance
-from cellward.risk.levels import Levels
-from cellward.risk.sensitivity import Sensitivity
+from cellward.publication.allowed import AllowedSet
+from cellward.publication.knowledge import Kind, Knowledge
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
+from cellward.table.levels import Levels
+from cellward.table.sensitivity import Sensitivity
 
 Ints = NDArray[np.int64]
 

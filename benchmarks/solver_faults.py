@@ -43,12 +43,12 @@ import cellward as cw
 from cellward.audit import audit as audit_module
 from cellward.audit import bound, linear, relaxation, settle
 from cellward.audit.ends import Ends
-from cellward.protect.rounding import engines
-from cellward.risk.sensitivity import CellStatus, Sensitivity
+from cellward.protect.lattice import engines
 from cellward.solve import highs, worker
 from cellward.solve.outcome import Outcome
 from cellward.solve.session import Session
 from cellward.solve.warm import WarmLp
+from cellward.table.sensitivity import CellStatus, Sensitivity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 EVERY = 0

@@ -29,21 +29,21 @@ from tabulation import Figures, by_codes, tau_test
 
 import cellward as cw
 from cellward import Table
-from cellward.batch import Batch
 from cellward.formats.csv_file import read_rows
 from cellward.formats.hrc import read_hrc, write_hrc
 from cellward.formats.jj import read_jj
-from cellward.formats.tauargus.arb import read_arb
-from cellward.formats.tauargus.asc import read_asc, write_asc
-from cellward.formats.tauargus.cdl import read_cdl, write_cdl
-from cellward.formats.tauargus.grc import read_grc
-from cellward.formats.tauargus.hst import read_hst
-from cellward.formats.tauargus.output_files import output_files
-from cellward.formats.tauargus.rda import Metadata, read_rda, write_rda
-from cellward.formats.tauargus.references import last_part
-from cellward.formats.tauargus.tab import TabSpec, read_tab
-from cellward.formats.tauargus.written import Options, Written
 from cellward.risk.dominance import Dominance
+from cellward.tauargus.batch import Batch
+from cellward.tauargus.files.arb import read_arb
+from cellward.tauargus.files.asc import read_asc, write_asc
+from cellward.tauargus.files.cdl import read_cdl, write_cdl
+from cellward.tauargus.files.grc import read_grc
+from cellward.tauargus.files.hst import read_hst
+from cellward.tauargus.files.output_files import output_files
+from cellward.tauargus.files.output_table import Options, Written
+from cellward.tauargus.files.rda import Metadata, read_rda, write_rda
+from cellward.tauargus.files.references import last_part
+from cellward.tauargus.files.tab import TabSpec, read_tab
 
 SAMPLES = SHARED / "data" / "tauargus"
 GENERATED = SAMPLES / "generated"
@@ -232,7 +232,7 @@ def back(report: Report) -> None:
 
 
 def _trees(made: Table) -> dict[str, cw.Hierarchy]:
-    from cellward.formats.tauargus.trees import hierarchies_of
+    from cellward.tauargus.files.trees import hierarchies_of
 
     return hierarchies_of(made)
 

@@ -2,9 +2,7 @@
 
 from cellward.audit.audit import Audit, audit
 from cellward.audit.certificate import verify
-from cellward.audit.knowledge import Knowledge
 from cellward.errors import CellwardError, InputError, SolverError, VerificationError
-from cellward.formats.registry import read, write
 from cellward.hierarchy import Hierarchy
 from cellward.job import Job
 from cellward.protect.adjustment import ControlledAdjustment
@@ -12,7 +10,9 @@ from cellward.protect.adjustment.study import DisclosureStudy
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 from cellward.protection import Protection
-from cellward.release import Release
+from cellward.publication.knowledge import Knowledge
+from cellward.publication.release import Release
+from cellward.registry import read, write
 from cellward.risk.attacker import Attacker
 from cellward.risk.dominance import Dominance
 from cellward.risk.manual import Manual

@@ -173,7 +173,7 @@ def _tabulated(path: Path, reading: dict[str, Any], threads: int | None) -> "Tab
 
 def _read(path: Path, reading: dict[str, Any]) -> "Table":
     """Read a table, passing on only what its format takes."""
-    from cellward.formats.registry import read
+    from cellward.registry import read
 
     if path.suffix.lower() == ".jj":
         if given := [
@@ -323,11 +323,11 @@ def tabulate(
     reading: dict[str, Any],
 ) -> None:
     """Add up a file of records, find the cells at risk, and write the table."""
-    from cellward.files import check_folder, write_whole
-    from cellward.formats.registry import check_target, write
+    from cellward.files.whole import check_folder, write_whole
+    from cellward.registry import check_target, write
     from cellward.report.findings import findings_csv
     from cellward.risk.policy import named_rules
-    from cellward.risk.written import read_rule
+    from cellward.risk.rule_text import read_rule
 
     rules = [*(() if policy is None else named_rules(policy)), *map(read_rule, rule or [])]
     _refuse_same(source, out, findings)
@@ -438,7 +438,7 @@ def run(
 
 def _run_batch(source: Path, statuses: str, *, as_json: bool) -> None:
     """Carry out a τ-ARGUS batch, or say of each command why not."""
-    from cellward.batch import Batch
+    from cellward.tauargus.batch import Batch
 
     batch = Batch(source)
     if batch.refusals:
@@ -502,8 +502,8 @@ def convert(
     reading: dict[str, Any],
 ) -> None:
     """Convert a table, records, a hierarchy or a code list between file formats."""
-    from cellward.formats.convert import convert_other
-    from cellward.formats.registry import write
+    from cellward.convert import convert_other
+    from cellward.registry import write
 
     if target.exists() and source.exists() and target.samefile(source):
         raise InputError(f"{target}: is the input itself; give the output another name")
@@ -550,7 +550,7 @@ def audit(
     """Work out what attackers can learn from a release, and whether it is protected."""
     from cellward.audit.audit import audit as run
     from cellward.formats.attackers import read_attackers
-    from cellward.published import read_release
+    from cellward.protect.released import read_release
     from cellward.report.audit import audit_csv, audit_lines, audit_summary
     from cellward.risk.attacker import Attacker
 

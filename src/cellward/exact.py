@@ -30,6 +30,8 @@ NO_BOUND = 2**63 - 1
 _GRAMMAR = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,9}))?", re.ASCII)
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Where = Callable[[int], str]
 Rounding = Literal["nearest", "up", "down"]
 

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import Numbers, finer, freeze
+from cellward.exact import Ints, Numbers, finer, freeze
 from cellward.risk.attacker import Attacker, check_attackers
-from cellward.risk.sensitivity import Sensitivity
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import Sensitivity
 from cellward.table.table import Table
 
-Ints = NDArray[np.int64]
 WEIGHT_DIGITS = 5
 """Digits of the least relative weight: those of large totals, which count little. More would leave less room for costs in 64 bits."""
 Weights = str | Mapping[int, float] | Sequence[float] | NDArray[np.float64] | Ints | None

@@ -12,25 +12,25 @@ from pathlib import Path
 from typing import Any
 
 from cellward.errors import InputError
+from cellward.files.text import decode_file, naming
+from cellward.files.toml_file import read_toml
 from cellward.formats.attackers import read_attackers
 from cellward.formats.csv_file import read_rows
 from cellward.formats.hrc import read_hrc
-from cellward.formats.registry import check_target
-from cellward.formats.registry import read as read_table
-from cellward.formats.registry import write as write_table
-from cellward.formats.text import decode_file, naming
-from cellward.formats.toml_file import read_toml
 from cellward.hierarchy import Hierarchy
 from cellward.outputs import FILES, summary, write_outputs
 from cellward.protect.method import Method
-from cellward.protect.named import method_named
+from cellward.protect.methods import method_named
 from cellward.protection import Protection
+from cellward.registry import check_target
+from cellward.registry import read as read_table
+from cellward.registry import write as write_table
 from cellward.report.findings import findings_csv
 from cellward.risk.attacker import Attacker, Cell
 from cellward.risk.manual import Manual
 from cellward.risk.policy import BUILT_IN, named_rules
 from cellward.risk.rule import Rule
-from cellward.risk.written import read_rule
+from cellward.risk.rule_text import read_rule
 from cellward.table.frame import LongSpec
 from cellward.table.table import Table
 from cellward.tabulate.roles import Roles

@@ -137,7 +137,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 
 def method_asked(given: dict[str, Any]) -> Method:
     """The method that the options ask for."""
-    from cellward.protect.named import method_named
+    from cellward.protect.methods import method_named
 
     options = {name: None if value is False and name != "zeros_stay" else value for name, value in given.items()}
     name = str(options.pop("method"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
-from cellward.files import write_whole
+from cellward.files.whole import write_whole
 from cellward.protection import Protection
 from cellward.report.deviations import Deviations
 

@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
-from cellward.aim import Aim, Measure
-from cellward.allowed import AllowedSet
-from cellward.audit.knowledge import Knowledge
 from cellward.errors import InputError, VerificationError
-from cellward.exact import freeze
+from cellward.exact import Ints, freeze
 from cellward.instance import Instance
-from cellward.loss import Loss
-from cellward.release import Release
-from cellward.table.sums import add_up
+from cellward.objective import Aim, Measure
+from cellward.publication.allowed import AllowedSet
+from cellward.publication.knowledge import Knowledge
+from cellward.publication.loss import Loss
+from cellward.publication.release import Release
+from cellward.table.cell_sums import add_up
 
 if TYPE_CHECKING:
     from cellward.audit.audit import Audit
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cellward.audit.certificate import Certificate
     from cellward.audit.evidence import Evidence
 
-Ints = NDArray[np.int64]
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
 KEY_BYTES = 32
 LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
@@ -217,7 +216,7 @@ class Protection:
     @cached_property
     def sums(self) -> Protection | None:
         """The same result seen with the sums of cells at risk as further cells, for what is to be shown of them; None where there are none."""
-        from cellward.audit.sums import instance_of_sums, knowledge_of_sums
+        from cellward.audit.sums_as_cells import instance_of_sums, knowledge_of_sums
 
         if self.scaled is None or self.ignore_levels or not self.knowledge.intervals:
             return None

@@ -16,10 +16,10 @@ from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.protect.method import Limits
 from cellward.protection import Protection
-from cellward.release import Release
+from cellward.publication.release import Release
 from cellward.risk.attacker import Attacker
-from cellward.risk.sensitivity import CellStatus, Sensitivity
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table
 
 

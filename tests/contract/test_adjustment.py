@@ -17,7 +17,7 @@ from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.protect.method import Limits
 from cellward.protection import Protection
-from cellward.risk.sensitivity import Sensitivity
+from cellward.table.sensitivity import Sensitivity
 
 KEY = bytes(32)
 """The one that the contract compares results for."""

@@ -9,7 +9,7 @@ from method_contract import MethodContract
 from scipy.optimize import linprog
 
 import cellward as cw
-from cellward.protect.perturbation.intervals import Intervals
+from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protection import Protection
 
 
@@ -70,7 +70,9 @@ class TestCellPerturbation(MethodContract):
         """A table that already is the published one gives the same release, once it is free to move around its own values."""
         fields = {name: getattr(result, name) for name in result.__dataclass_fields__}
         instance = replace(result.instance, a=result.scaled)
-        intervals = Intervals.of(instance, "base", np.full(instance.cells, self.base * 10**instance.decimals))
+        intervals = PerturbationIntervals.of(
+            instance, "base", np.full(instance.cells, self.base * 10**instance.decimals)
+        )
         own = {
             "instance": instance,
             "allowed": intervals.allowed,

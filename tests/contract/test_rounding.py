@@ -24,7 +24,7 @@ class TestControlledRoundingByFlow(TestControlledRounding):
 
     @pytest.fixture(autouse=True)
     def always_flow(self, monkeypatch):
-        monkeypatch.setattr("cellward.protect.rounding.engines.FLOW_FROM", 0)
+        monkeypatch.setattr("cellward.protect.lattice.engines.FLOW_FROM", 0)
 
 
 class TestControlledRoundingByWorker(TestControlledRoundingByFlow):
@@ -32,7 +32,7 @@ class TestControlledRoundingByWorker(TestControlledRoundingByFlow):
 
     @pytest.fixture(autouse=True)
     def never_here(self, monkeypatch):
-        monkeypatch.setattr("cellward.protect.rounding.engines._levels", lambda _: Outcome(status="unknown"))
+        monkeypatch.setattr("cellward.protect.lattice.engines._levels", lambda _: Outcome(status="unknown"))
 
 
 def test_table_weights_are_used_on_request():

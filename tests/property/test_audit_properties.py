@@ -6,9 +6,9 @@ import random_releases
 
 import cellward as cw
 from cellward.audit.ends import Ends
-from cellward.audit.knowledge import Knowledge
 from cellward.audit.region import Region
 from cellward.audit.swaps import Swaps
+from cellward.publication.knowledge import Knowledge
 
 
 @pytest.mark.parametrize("seed", range(5000, 5000 + 4 * len(random_releases.RULES)))

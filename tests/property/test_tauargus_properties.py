@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import cellward as cw
 from cellward.errors import CellwardError, InputError
-from cellward.formats.tauargus.arb import read_arb
-from cellward.formats.tauargus.asc import read_asc, write_asc
-from cellward.formats.tauargus.cdl import read_cdl, write_cdl
-from cellward.formats.tauargus.rda import Metadata, Variable, read_rda, write_rda
+from cellward.tauargus.files.arb import read_arb
+from cellward.tauargus.files.asc import read_asc, write_asc
+from cellward.tauargus.files.cdl import read_cdl, write_cdl
+from cellward.tauargus.files.rda import Metadata, Variable, read_rda, write_rda
 
 CODE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=6)
 PLAIN = st.text("abcXYZ019 -_é", min_size=1, max_size=5)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import cellward as cw
-from cellward.risk.sensitivity import CellStatus
 from cellward.solve.least_squares import least_squares
 from cellward.table.leaf_sums import leaf_sums
+from cellward.table.sensitivity import CellStatus
 
 SHARED = Path(os.environ.get("CELLWARD_SHARED", Path(__file__).parents[2].parent / "shared"))
 CSPLIB = SHARED / "instances" / "csplib"

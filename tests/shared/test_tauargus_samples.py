@@ -5,7 +5,7 @@ import tauargus_files
 from results import Report
 
 import cellward as cw
-from cellward.batch import Batch
+from cellward.tauargus.batch import Batch
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cellward as cw
-from cellward.risk.sensitivity import Sensitivity
+from cellward.table.sensitivity import Sensitivity
 
 SMALL = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 KEY = bytes(32)

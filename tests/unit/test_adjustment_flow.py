@@ -12,13 +12,13 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack
 
 from cellward import Table
-from cellward.allowed import AllowedSet
 from cellward.audit.bound import prove_bound
 from cellward.errors import SolverError
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.protect.adjustment import flow, repair
 from cellward.protect.adjustment.flow import least_flow
+from cellward.publication.allowed import AllowedSet
 from cellward.solve.flow import FAILURES
 from cellward.table.array import margins
 from cellward.table.relations import Relations

@@ -9,8 +9,8 @@ import pytest
 import cellward as cw
 from cellward.audit.propagation import propagate
 from cellward.exact import NO_BOUND
-from cellward.risk.sensitivity import Sensitivity
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import Sensitivity
 
 FIGURE_1 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 II_C = 6

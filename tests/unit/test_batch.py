@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import cellward as cw
-from cellward.batch import Batch
 from cellward.cli import app
 from cellward.errors import InputError
 from cellward.risk.manual import Manual
+from cellward.tauargus.batch import Batch
 
 RDA = """Kind 1 1 9
   <RECODEABLE>

@@ -13,8 +13,6 @@ from bank import BANK, causey_cox_ernst
 from random_tables import random_case
 
 import cellward as cw
-from cellward.aim import Aim
-from cellward.allowed import AllowedSet
 from cellward.audit import bound, search_tree
 from cellward.audit.bound import prove_bound
 from cellward.audit.lagrangian import Part
@@ -22,6 +20,8 @@ from cellward.audit.potentials import potentials
 from cellward.audit.relaxation import Relaxation
 from cellward.errors import SolverError
 from cellward.instance import Instance
+from cellward.objective import Aim
+from cellward.publication.allowed import AllowedSet
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.warm import WarmLp

@@ -18,7 +18,7 @@ from bank import BANK, causey_cox_ernst
 
 import cellward as cw
 from cellward import cli
-from cellward.protect.rounding import engines
+from cellward.protect.lattice import engines
 
 ROOT = Path(__file__).parents[2]
 FIRMS = ROOT / "examples" / "firms.csv"

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cellward.protect.rounding.cycles import round_along_cycles
+from cellward.protect.lattice.cycles import round_along_cycles
 
 
 def balances(tail, head, amounts):

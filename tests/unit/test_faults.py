@@ -11,12 +11,12 @@ import pytest
 
 import cellward as cw
 from cellward.audit import bound, linear, settle
-from cellward.protect.rounding import engines
-from cellward.risk.sensitivity import Sensitivity
+from cellward.protect.lattice import engines
 from cellward.solve import highs, worker
 from cellward.solve.outcome import Outcome
 from cellward.solve.session import Session
 from cellward.solve.warm import WarmLp
+from cellward.table.sensitivity import Sensitivity
 
 FIGURE_1 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 LEAST = 16

@@ -15,9 +15,9 @@ from cellward.risk.manual import Manual
 from cellward.risk.p_percent import PPercent
 from cellward.risk.prior_posterior import PriorPosterior
 from cellward.risk.request import Request
-from cellward.risk.sensitivity import CellStatus, Sensitivity
 from cellward.risk.threshold import Threshold
 from cellward.table.contributions import Contributions
+from cellward.table.sensitivity import CellStatus, Sensitivity
 
 CELLS = ([100, 8, 2], [40, 30, 20, 10], [5], [60, 60, 1], [9, 9], [0, 0])
 

@@ -16,8 +16,8 @@ from bank import BANK
 
 import cellward as cw
 from cellward.exact import NO_BOUND
-from cellward.files import write_whole
-from cellward.formats.registry import read, write
+from cellward.files.whole import write_whole
+from cellward.registry import read, write
 
 SMALL = """0
 4

@@ -5,11 +5,11 @@ import pytest
 
 import cellward as cw
 from cellward.instance import Instance
+from cellward.protect.lattice import improve as improving
+from cellward.protect.lattice.improve import improve
+from cellward.protect.lattice.linear import Row, independent, linear
+from cellward.protect.lattice.model import RoundingModel, allowed_multiples
 from cellward.protect.method import Clock, Limits
-from cellward.protect.rounding import improve as improving
-from cellward.protect.rounding.improve import improve
-from cellward.protect.rounding.linear import Row, independent, linear
-from cellward.protect.rounding.model import RoundingModel, allowed_multiples
 from cellward.solve.highs import solve_lp, solve_mip
 
 

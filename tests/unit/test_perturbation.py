@@ -9,8 +9,8 @@ import pytest
 
 import cellward as cw
 from cellward.protect.perturbation import decimals
-from cellward.protect.perturbation.intervals import Intervals
-from cellward.risk.sensitivity import Sensitivity
+from cellward.protect.perturbation.intervals import PerturbationIntervals
+from cellward.table.sensitivity import Sensitivity
 
 SMALL = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 
@@ -30,12 +30,12 @@ def cube():
 
 
 def forbid_solvers(monkeypatch):
-    from cellward.protect.perturbation import search
+    from cellward.protect.perturbation import cutting_planes
 
     def solver(*_, **__):
         raise AssertionError("a solver ran")
 
-    monkeypatch.setattr(search.Search, "solve", solver)
+    monkeypatch.setattr(cutting_planes.CuttingPlanes, "solve", solver)
 
 
 # ---- objectives ------------------------------------------------------------------------------------------------------------------------------
@@ -98,7 +98,9 @@ def test_strict_sits_on_an_end_where_the_box_is_too_narrow():
 
 def test_the_strict_box_widens_around_multiples_only():
     table = cw.Table.from_array(SMALL)
-    told = Intervals.of(cw.CellPerturbation(5).protect(table).instance, "base", np.full(16, 5)).told("strict")
+    told = PerturbationIntervals.of(cw.CellPerturbation(5).protect(table).instance, "base", np.full(16, 5)).told(
+        "strict"
+    )
     assert told.ways(0) == [(15, 25)]  # a multiple
     assert told.ways(4) == [(5, 10), (0, 10), (5, 15)]
 
@@ -244,7 +246,7 @@ def test_an_attacker_that_knows_values_to_be_whole_needs_a_grid():
 def test_values_that_fail_the_levels_are_never_given(monkeypatch):
     """A separation that finds nothing leaves the exact audit, and nothing is released."""
     table = asking(cw.Table.from_array(SMALL), [6], 3, 0)
-    monkeypatch.setattr("cellward.protect.capacity.Capacity.cuts", lambda *_: [])
+    monkeypatch.setattr("cellward.protect.lattice.capacity.Capacity.cuts", lambda *_: [])
     p = cw.CellPerturbation(5, objective="nearest").protect(table)
     assert p.values is None or p.protected
 

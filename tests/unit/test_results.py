@@ -7,8 +7,8 @@ import pytest
 
 import cellward as cw
 from cellward.errors import VerificationError
-from cellward.loss import Loss
 from cellward.protection import Protection
+from cellward.publication.loss import Loss
 
 
 def test_losses_are_in_the_users_units():

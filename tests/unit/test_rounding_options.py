@@ -7,10 +7,11 @@ import pytest
 
 import cellward as cw
 from cellward.instance import Instance
+from cellward.protect.lattice import engines
+from cellward.protect.lattice.linear import no_good, row_of
+from cellward.protect.lattice.model import RoundingModel, allowed_multiples
 from cellward.protect.method import Clock, Limits
-from cellward.protect.rounding import conflict, engines
-from cellward.protect.rounding.linear import no_good, row_of
-from cellward.protect.rounding.model import RoundingModel, allowed_multiples
+from cellward.protect.rounding import conflict
 from cellward.protect.rounding.unbiased import random_rounding
 
 
@@ -230,7 +231,7 @@ def test_random_rounding_is_a_baseline():
 
 
 def test_cuts_are_made_as_strong_as_whole_numbers_allow():
-    from cellward.protect.capacity import Cut
+    from cellward.protect.lattice.capacity import Cut
 
     model = model_of(cw.Table.from_equations([7, 8, 15], [[1, 1, -1]]), 5)
     # 5·x0 + 5·x1 ≥ 1 in steps of 5 from 5 and 5: at least one of the two goes up.

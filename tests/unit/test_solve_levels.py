@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cellward import ControlledRounding, Table
-from cellward.protect.rounding import engines
+from cellward.protect.lattice import engines
 from cellward.solve.flow import residual, solve_flow
-from cellward.solve.levels import LARGEST, solve_levels
 from cellward.solve.model import FlowModel
 from cellward.solve.outcome import Outcome
+from cellward.solve.staged_flow import LARGEST, solve_levels
 
 
 def random_flow(seed, nodes, arcs, most_cost, *, promised=True):

@@ -11,8 +11,8 @@ from certificates import holds
 import cellward as cw
 from cellward import Attacker, ControlledRounding, Dominance, Hierarchy, Manual, PPercent, Table, Threshold
 from cellward.audit.certificate import Certificate
+from cellward.table.cell_sums import CellSum, add_up, with_sums
 from cellward.table.relations import Relations
-from cellward.table.sums import CellSum, add_up, with_sums
 
 KEY = bytes(range(32))
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 import cellward as cw
 from cellward.exact import NO_BOUND
-from cellward.risk.sensitivity import CellStatus
+from cellward.table.sensitivity import CellStatus
 
 Table, Hierarchy, InputError = cw.Table, cw.Hierarchy, cw.InputError
 

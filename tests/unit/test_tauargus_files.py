@@ -7,17 +7,17 @@ from fractions import Fraction
 import pytest
 
 import cellward as cw
+from cellward.convert import convert_other
 from cellward.errors import InputError
-from cellward.formats.convert import convert_other
 from cellward.formats.hrc import read_hrc
-from cellward.formats.tauargus.arb import Apriori, Suppress, WriteTable, read_arb
-from cellward.formats.tauargus.asc import read_asc, write_asc
-from cellward.formats.tauargus.cdl import read_cdl, write_cdl
-from cellward.formats.tauargus.grc import closed, cut, read_grc
-from cellward.formats.tauargus.hst import read_hst
-from cellward.formats.tauargus.rda import Metadata, Variable, read_rda, write_rda
-from cellward.formats.tauargus.references import find_beside, resolve, target
-from cellward.formats.tauargus.tab import TabSpec, read_tab
+from cellward.tauargus.files.arb import Apriori, Suppress, WriteTable, read_arb
+from cellward.tauargus.files.asc import read_asc, write_asc
+from cellward.tauargus.files.cdl import read_cdl, write_cdl
+from cellward.tauargus.files.grc import closed, cut, read_grc
+from cellward.tauargus.files.hst import read_hst
+from cellward.tauargus.files.rda import Metadata, Variable, read_rda, write_rda
+from cellward.tauargus.files.references import find_beside, resolve, target
+from cellward.tauargus.files.tab import TabSpec, read_tab
 
 FIXED = """Region 1 2 "99"
   <RECODABLE>

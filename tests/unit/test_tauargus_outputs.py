@@ -9,12 +9,12 @@ import pytest
 
 import cellward as cw
 from cellward.errors import InputError
-from cellward.formats.tauargus.intermediate import intermediate
-from cellward.formats.tauargus.output_files import output_files, write_output
-from cellward.formats.tauargus.outputs import business, code_value, grid
-from cellward.formats.tauargus.statuses import CellState, conf_status, letter, number, obs_status, rtauargus, sbs, style
-from cellward.formats.tauargus.tab import read_tab
-from cellward.formats.tauargus.written import Options, Written
+from cellward.tauargus.files.intermediate import intermediate
+from cellward.tauargus.files.output_files import output_files, write_output
+from cellward.tauargus.files.output_table import Options, Written
+from cellward.tauargus.files.outputs import business, code_value, grid
+from cellward.tauargus.files.statuses import CellState, conf_status, letter, number, obs_status, rtauargus, sbs, style
+from cellward.tauargus.files.tab import read_tab
 
 RECORDS = {
     "kind": ["a", "a", "a", "b", "b", "b", "b"],

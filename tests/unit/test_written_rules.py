@@ -13,8 +13,8 @@ from cellward.risk.p_percent import PPercent
 from cellward.risk.policy import Policy, named_rules
 from cellward.risk.prior_posterior import PriorPosterior
 from cellward.risk.request import Request
+from cellward.risk.rule_text import read_rule
 from cellward.risk.threshold import Threshold
-from cellward.risk.written import read_rule
 from cellward.risk.zero import Zero
 
 

@@ -12,23 +12,28 @@ from numpy.typing import NDArray
 
 from cellward.audit.effort import Effort, Progress
 from cellward.audit.ends import HIGH, LOW, Ends
-from cellward.audit.knowledge import Knowledge
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
-from cellward.audit.sums import attackers_of_sums, knowledge_of_sums, labels_of_sums, sensitivity_of_sums, unbounded
+from cellward.audit.sums_as_cells import (
+    attackers_of_sums,
+    knowledge_of_sums,
+    labels_of_sums,
+    sensitivity_of_sums,
+    unbounded,
+)
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND
+from cellward.exact import NO_BOUND, Ints
 from cellward.protection import Protection
-from cellward.release import Release
+from cellward.publication.knowledge import Knowledge
+from cellward.publication.release import Release
 from cellward.risk.attacker import Attacker, Cell, check_attackers
-from cellward.risk.levels import Levels
-from cellward.risk.sensitivity import CellStatus
+from cellward.table.cell_sums import CellSum, add_up, with_sums
 from cellward.table.labels import Labels
+from cellward.table.levels import Levels
 from cellward.table.relations import Relations
-from cellward.table.sums import CellSum, add_up, with_sums
+from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
 
-Ints = NDArray[np.int64]
 Number = int | Fraction
 
 PROTECTED, UNDER, DISCLOSED = "protected", "under-protected", "exactly disclosed"

@@ -10,18 +10,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.aim import Aim
-from cellward.allowed import AllowedSet
 from cellward.audit.congruence import Unit, find_misfit, find_unit, plain
 from cellward.audit.lagrangian import Multipliers, Part, Whole, total
 from cellward.audit.potentials import potentials
 from cellward.audit.relaxation import Relaxation
 from cellward.audit.search_tree import WHOLE, Branching, Limit, Tree, grow
 from cellward.errors import SolverError
+from cellward.exact import Floats, Ints
 from cellward.instance import Instance
+from cellward.objective import Aim
+from cellward.publication.allowed import AllowedSet
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Node = dict[str, Any]
 
 LARGEST_GUESS = 1e30

@@ -13,25 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellward.aim import Aim
-from cellward.allowed import AllowedSet
 from cellward.audit import verify as checker
 from cellward.audit.evidence import Evidence
-from cellward.audit.knowledge import Knowledge, bound_column, compact
-from cellward.audit.sums import sensitivity_of_sums, unbounded
+from cellward.audit.sums_as_cells import sensitivity_of_sums, unbounded
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND
-from cellward.files import write_whole
+from cellward.exact import NO_BOUND, Ints
+from cellward.files.whole import write_whole
 from cellward.instance import Instance
+from cellward.objective import Aim
+from cellward.publication.allowed import AllowedSet
+from cellward.publication.knowledge import Knowledge, bound_column, column_of
 from cellward.risk.attacker import Attacker
-from cellward.risk.levels import Levels
+from cellward.table.cell_sums import add_up, with_sums
+from cellward.table.levels import Levels
 from cellward.table.relations import Relations
-from cellward.table.sums import add_up, with_sums
 from cellward.table.table import Table
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,8 +65,8 @@ class Certificate:
                 "weight_decimals": instance.weight_decimals,
                 **_stated(instance.relations, instance.a, instance.lower, instance.upper, instance.sensitivity.levels),
                 "published": None if v is None else v.tolist(),
-                "allowed": {"lo": compact(allowed.lo), "hi": compact(allowed.hi), "step": compact(allowed.step)},
-                "weight": compact(instance.weight if aim is None else aim.weight),
+                "allowed": {"lo": column_of(allowed.lo), "hi": column_of(allowed.hi), "step": column_of(allowed.step)},
+                "weight": column_of(instance.weight if aim is None else aim.weight),
                 "target": None if aim is None else aim.target.tolist(),
                 "objective": objective,
                 "knowledge": dict(knowledge.stated),
@@ -166,9 +163,9 @@ def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Lev
     return {
         "equations": {
             "length": np.diff(relations.indptr).tolist(),
-            "rhs": compact(relations.rhs),
+            "rhs": column_of(relations.rhs),
             "cell": relations.indices.tolist(),
-            "coef": compact(relations.coefs),
+            "coef": column_of(relations.coefs),
         },
         "nominal": a.tolist(),
         "lower": bound_column(lower),
@@ -180,9 +177,9 @@ def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Lev
 def _levels(levels: Levels) -> dict[str, Any]:
     return {
         "cell": levels.cell.tolist(),
-        "lpl": compact(levels.lpl),
-        "upl": compact(levels.upl),
-        "spl": compact(levels.spl),
+        "lpl": column_of(levels.lpl),
+        "upl": column_of(levels.upl),
+        "spl": column_of(levels.spl),
     }
 
 

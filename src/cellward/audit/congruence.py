@@ -14,13 +14,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.lagrangian import SAFE, Part, Whole, largest
+from cellward.exact import Ints
 from cellward.instance import Instance
 from cellward.table.relations import Relations, ranges
-
-Ints = NDArray[np.int64]
 
 LARGEST_COMMON = 10**6
 

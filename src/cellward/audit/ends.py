@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from cellward.audit.region import Region
 from cellward.errors import VerificationError
-from cellward.exact import NO_BOUND
-from cellward.risk.levels import Levels
+from cellward.exact import NO_BOUND, Bools, Ints
+from cellward.table.levels import Levels
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 LOW, HIGH = 0, 1
 HAIR = 1e-9
 MOST_KEPT = 2 * 10**7

@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 from cellward import exact
 from cellward.audit.effort import Effort
 from cellward.audit.ends import HIGH, LOW, Ends, Witness
-from cellward.audit.knowledge import Knowledge
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.errors import VerificationError
+from cellward.exact import Bools, Ints
 from cellward.instance import Instance
-from cellward.risk.levels import Levels
+from cellward.publication.knowledge import Knowledge
+from cellward.table.levels import Levels
 from cellward.table.relations import ranges
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

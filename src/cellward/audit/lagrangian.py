@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.aim import Aim
-from cellward.allowed import AllowedSet
+from cellward.exact import Floats, Ints
 from cellward.instance import Instance
+from cellward.objective import Aim
+from cellward.publication.allowed import AllowedSet
 from cellward.table.relations import ranges
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Whole = NDArray[Any]
 """int64 where nothing can overflow, Python integers in an object array otherwise."""
 

@@ -14,23 +14,18 @@ from functools import cached_property
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.effort import Effort
 from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.region import Region
 from cellward.errors import InputError, SolverError
-from cellward.exact import NO_BOUND
+from cellward.exact import NO_BOUND, Bools, Floats, Ints
 from cellward.solve.ask import ask
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 from cellward.solve.session import Session
 from cellward.table.relations import Relations
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840, 27720, 2**20)
 """Denominators tried for points and multipliers before a denominator is read off the number itself."""

@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.lagrangian import SAFE, Part, Whole, largest
+from cellward.exact import Ints
 from cellward.table.network import Network
 from cellward.table.relations import ranges
-
-Ints = NDArray[np.int64]
 
 LARGEST_DENOMINATOR = 10**9
 _LOOK = 32

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND
+from cellward.exact import NO_BOUND, Ints
 from cellward.table.relations import Relations
 
-Ints = NDArray[np.int64]
 MOST_ROUNDS = 60
 """Bounds may creep towards each other for ever when values are not whole; the bounds of every round are valid, so we may stop."""
 

@@ -7,18 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellward.audit.knowledge import Knowledge
 from cellward.audit.propagation import propagate
-from cellward.exact import freeze
+from cellward.exact import Ints, freeze
+from cellward.publication.knowledge import Knowledge
 from cellward.risk.attacker import Attacker
 from cellward.table.relations import Relations
 
 if TYPE_CHECKING:
     from cellward.table.leaves import LeafForm
 
-Ints = NDArray[np.int64]
 SAFE = 2**62
 
 

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.lagrangian import Box, Part, total
+from cellward.exact import Floats, Ints
 from cellward.solve.ask import ask
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.warm import WarmLp
 from cellward.table.relations import ranges
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Steps = dict[int, tuple[int, int]]
 """What branching did: for some cells of the part the least and the largest number of steps above lo."""
 

@@ -9,14 +9,11 @@ from time import perf_counter
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.lagrangian import Multipliers
 from cellward.audit.relaxation import Point, Relaxation, Steps
 from cellward.audit.verify import MOST_STEPS, STEPS_EACH
 from cellward.instance import Instance
-
-Ints = NDArray[np.int64]
 
 STEPS_A_CELL, STEPS_AN_ENTRY = 60, 3
 """What verify.py counts for a leaf, by the table's cells and entries; it grants STEPS_EACH for a multiplier listed."""

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.effort import Effort, Progress
 from cellward.audit.ends import Ends, Witness
@@ -15,10 +14,9 @@ from cellward.audit.linear import one_by_one, push
 from cellward.audit.region import Region
 from cellward.audit.single_moves import SingleMoves
 from cellward.audit.swaps import Swaps
-from cellward.risk.levels import Levels
+from cellward.exact import Ints
 from cellward.table.labels import Labels
-
-Ints = NDArray[np.int64]
+from cellward.table.levels import Levels
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.swaps import Swaps
+from cellward.exact import Ints
 from cellward.table.labels import Labels
-
-Ints = NDArray[np.int64]
 
 CHOICES = 6
 """Moves kept for each cell and side."""

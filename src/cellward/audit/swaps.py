@@ -14,13 +14,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.ends import Ends
+from cellward.exact import Ints
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations, distinct
-
-Ints = NDArray[np.int64]
 
 LARGEST_GRID = 2 * 10**7
 """Code combinations up to which a table is laid out as a grid; sparser ones are left to the linear programs."""

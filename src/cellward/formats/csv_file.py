@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cellward.errors import InputError
-from cellward.files import write_whole
+from cellward.files.text import read_text
+from cellward.files.whole import write_whole
 from cellward.formats.long import MOST_COLUMNS, build, check_header, long_columns
-from cellward.formats.text import read_text
 from cellward.table.frame import LongSpec
 from cellward.table.table import Table
 

@@ -22,8 +22,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cellward.errors import InputError
-from cellward.files import write_whole
-from cellward.formats.text import decode_file
+from cellward.files.text import decode_file
+from cellward.files.whole import write_whole
 from cellward.hierarchy import Hierarchy
 
 _MAX_BYTES = 1 << 26  # 64 MiB, some millions of codes; beyond it the file is something else

@@ -21,13 +21,13 @@ import numpy as np
 from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import LARGEST, NO_BOUND, Numbers
-from cellward.files import write_whole
-from cellward.formats.text import naming, read_text
-from cellward.risk.sensitivity import CellStatus
+from cellward.files.text import naming, read_text
+from cellward.files.whole import write_whole
 from cellward.table.assemble import STATUS_LETTERS, assemble, read_status
 from cellward.table.contributions import Contributions
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
 
 _FIRST_LINES = {"0", "-1", "2", "3", "4", "-4"}

@@ -11,10 +11,10 @@ import numpy as np
 from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND
-from cellward.formats.text import naming
-from cellward.risk.sensitivity import CellStatus
+from cellward.files.text import naming
 from cellward.table.assemble import STATUS_LETTERS
 from cellward.table.frame import LongSpec, build_from_frame
+from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
 
 MOST_COLUMNS = 10_000

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import LARGEST
+from cellward.exact import LARGEST, Ints
 from cellward.instance import Instance, by_level
 
-Ints = NDArray[np.int64]
 NOUNS = {"base": "base", "within": "distance", "grid": "grid"}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cellward.audit.audit import Audit
-from cellward.files import write_whole
+from cellward.files.whole import write_whole
 
 _MOST_LISTED = 20
 

@@ -10,17 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import VerificationError
+from cellward.exact import Bools, Floats
 from cellward.protection import Protection
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 COLUMNS = ("mean", "std", "max")
 

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND, freeze
-from cellward.risk.levels import Levels
+from cellward.exact import NO_BOUND, Ints, freeze
 from cellward.table.labels import Labels
+from cellward.table.levels import Levels
 from cellward.table.table import Table
 
-Ints = NDArray[np.int64]
 Cell = int | tuple[str, ...] | str
 Amounts = Mapping[Cell, Any]
 """Cells (by number, or by their codes) and amounts in the table's units."""

@@ -13,8 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from cellward.errors import InputError
+from cellward.exact import Bools
 from cellward.risk.measure import LinearMeasure
-from cellward.risk.rule import Bools, Judgement, Rule, amount, contributions_of, everyone
+from cellward.risk.rule import Judgement, Rule, amount, contributions_of, everyone
 from cellward.risk.score import score
 from cellward.table.contributions import Contributions
 from cellward.table.table import Table

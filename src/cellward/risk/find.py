@@ -10,13 +10,13 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import LARGEST
+from cellward.exact import LARGEST, Bools, Ints
 from cellward.risk.attacker import Cell
+from cellward.risk.dominated_sums import dominated_sums
 from cellward.risk.findings import Findings
 from cellward.risk.manual import STATUSES, Manual
-from cellward.risk.rule import Bools, Ints, Judgement, Rule, contributions_of
-from cellward.risk.sensitivity import CellStatus, Sensitivity
-from cellward.risk.sums import dominated_sums
+from cellward.risk.rule import Judgement, Rule, contributions_of
+from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table
 
 __all__ = ["Findings", "find"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellward.exact import freeze
+from cellward.exact import Ints, freeze
 from cellward.risk.attacker import Cell
 from cellward.risk.manual import Manual
-from cellward.risk.rule import Ints, Rule
+from cellward.risk.rule import Rule
 from cellward.table.table import Table
 
 

@@ -11,22 +11,20 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError, printable
-from cellward.exact import LARGEST, NO_BOUND
+from cellward.exact import LARGEST, NO_BOUND, Ints
 from cellward.risk.attacker import Attacker
 from cellward.risk.concentration import Concentration
 from cellward.risk.dominance import Dominance
 from cellward.risk.findings import Findings
-from cellward.risk.levels import Levels
 from cellward.risk.rule import Rule, contributions_of
+from cellward.table.cell_sums import CellSum
 from cellward.table.contributions import Contributions, Parts
+from cellward.table.levels import Levels
 from cellward.table.relations import Relations, ranges
-from cellward.table.sums import CellSum
 from cellward.table.table import Table
 
-Ints = NDArray[np.int64]
 Units = tuple[int, ...]
 Asked = tuple[int, int, int]
 IN_COALITION = 3

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from cellward.errors import InputError
+from cellward.exact import Bools
 from cellward.risk.attacker import Cell
-from cellward.risk.rule import Bools, Judgement
+from cellward.risk.rule import Judgement
 from cellward.risk.user_levels import UserLevels
 from cellward.table.table import Table
 

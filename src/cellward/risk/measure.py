@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.exact import Ints
 from cellward.risk.score import float_score, score
-
-Ints = NDArray[np.int64]
 
 _MARGIN = 1e-12
 """Share of Σ|terms| below which a float result says nothing: far above the rounding error, (terms + 3)·2^−53."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from cellward.errors import InputError
-from cellward.files import write_whole
-from cellward.formats.text import naming
-from cellward.formats.toml_file import read_toml
+from cellward.files.text import naming
+from cellward.files.toml_file import read_toml
+from cellward.files.whole import write_whole
 from cellward.risk.dominance import Dominance
 from cellward.risk.p_percent import PPercent
 from cellward.risk.prior_posterior import PriorPosterior

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.risk import parameter
 from cellward.risk.measure import LinearMeasure
-from cellward.risk.rule import Ints, Judgement, amount, contributions_of
+from cellward.risk.rule import Judgement, amount, contributions_of
 from cellward.risk.user_levels import UserLevels
 from cellward.table.table import Table
 

@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import LARGEST, freeze
+from cellward.exact import LARGEST, Bools, Ints, freeze
 from cellward.table.contributions import Contributions
 from cellward.table.table import Table
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 _NO_FLOOR = -(2**62)  # far below every value, and value − _NO_FLOOR stays within int64
 

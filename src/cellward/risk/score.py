@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from cellward.exact import Ints
 
 
 def score(largest: Sequence[int], weighted: Sequence[int], many: int) -> Fraction:

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.risk import parameter
-from cellward.risk.rule import Ints, Judgement, contributions_of
+from cellward.risk.rule import Judgement, contributions_of
 from cellward.risk.user_levels import UserLevels
 from cellward.table.table import Table
 

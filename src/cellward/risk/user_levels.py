@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
+from cellward.exact import Ints
 from cellward.risk import parameter
-from cellward.risk.rule import Ints, Judgement, Rule
+from cellward.risk.rule import Judgement, Rule
 from cellward.table.table import Table
 
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Floats, Ints
 from cellward.solve.fronts import Front, find_fronts, work
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 PAIR_S, RUN_S, PICKED_S = 2.2e-6, 1.7e-9, 11e-9
 """Seconds to add a pair of runs of a border into the parent, for each number in them, and for each number that is picked out one by one."""

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import SolverError
+from cellward.exact import Floats
 from cellward.solve.dual import SURE, contradiction, lower_bound
-from cellward.solve.model import Floats
 from cellward.solve.separable import Separable
 
 ConeStatus = Literal["optimal", "infeasible", "unknown"]

@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from cellward.errors import SolverError
+from cellward.exact import Floats, Ints
 from cellward.solve import worker
 from cellward.solve.highs import check_shape
-from cellward.solve.model import Floats, Ints, LinearModel
+from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome, Status
 
 STATUSES: Final[dict[str, Status]] = {

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.solve.model import Floats
+from cellward.exact import Floats
 from cellward.solve.separable import Separable
 
 SHRINKS: Final = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)

@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 
 from cellward.errors import SolverError
+from cellward.exact import Ints
 from cellward.solve import worker
-from cellward.solve.model import FlowModel, Ints
+from cellward.solve.model import FlowModel
 from cellward.solve.outcome import Outcome, Status
 
 STATUSES: Final[dict[str, Status]] = {"OPTIMAL": "optimal", "INFEASIBLE": "infeasible"}

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from cellward.exact import Ints
+
 Bits = NDArray[np.uint64]
 
 TRIANGLE, PANEL, MOVED, OVERHEAD = 2.0, 3.0, 150.0, 3e6

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import SolverError
-from cellward.solve.model import Floats, LinearModel
+from cellward.exact import Floats
+from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 
 Verdict = Literal["optimal", "infeasible", "limit", "unsettled"]

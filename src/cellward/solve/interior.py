@@ -11,15 +11,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Floats, Ints
 from cellward.solve.newton import Newton
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 MOST_STEPS = 200
 TO_BOUNDARY = 0.995

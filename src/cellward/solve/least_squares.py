@@ -15,12 +15,10 @@ from time import perf_counter
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
+from cellward.exact import Floats
 from cellward.table.leaf_sums import BLOCK, LeafSums
-
-Floats = NDArray[np.float64]
 
 MOST_NEWTON_STEPS = 200
 MOST_GRADIENT_STEPS = 5000

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from cellward.exact import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.exact import Floats, Ints
 from cellward.solve.cholesky import Cholesky
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LONG = 14
 """Rows of N that hold more than this share (1/LONG) of all u enter a dense NᵀDN as a dense product."""

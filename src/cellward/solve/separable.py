@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import SolverError
-from cellward.solve.model import Floats
+from cellward.exact import Floats
 
 
 @dataclass(frozen=True, eq=False)

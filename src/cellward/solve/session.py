@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from cellward.errors import SolverError
+from cellward.exact import Floats
 from cellward.solve.highs import TRUSTED_RESIDUAL, VERDICTS, import_highs, pass_model, residual
-from cellward.solve.model import Floats, LinearModel
+from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 
 LARGE = 1e6

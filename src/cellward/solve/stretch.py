@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import SolverError
+from cellward.exact import Bools, Floats, Ints
 from cellward.solve import worker
-from cellward.solve.model import Floats, Ints
 from cellward.solve.outcome import Outcome
 
 BATCH: Final = 4500
@@ -27,7 +27,6 @@ FINE: Final = 1000
 """Costs in circulations are whole: thousandths of the mean."""
 NOISES: Final = 2**16
 """Draws of noise, used again and again from random places on."""
-Bools = NDArray[np.bool_]
 SWAPPED: Final = np.array([0, 2, 1, 3], np.uint8)
 """Ways up (1) and down (2), exchanged."""
 ROUNDS: Final = 6

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from cellward.errors import SolverError
-from cellward.solve.model import Ints
+from cellward.exact import Ints
 from cellward.solve.outcome import Outcome
 from cellward.solve.stretch import Road, Stretch, walk_on
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from cellward.errors import SolverError
+from cellward.exact import Floats, Ints
 from cellward.solve.highs import LP_OPTIONS, TRUSTED_RESIDUAL, VERDICTS, import_highs, pass_model, residual
-from cellward.solve.model import Floats, Ints, LinearModel
+from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 
 

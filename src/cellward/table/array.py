@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.exact import Numbers, check_decimals, refuse_overflow
-from cellward.risk.sensitivity import Sensitivity
 from cellward.table.assemble import bounds
 from cellward.table.labels import Labels
 from cellward.table.network import network_of_rows_and_columns
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import Sensitivity
 from cellward.table.table import Table
-
-Ints = NDArray[np.int64]
 
 
 def build_from_array(

@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND, NOISE, Numbers, Where
-from cellward.risk.sensitivity import CellStatus, Sensitivity
+from cellward.exact import NO_BOUND, NOISE, Ints, Numbers, Where
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table, check_additive
-
-Ints = NDArray[np.int64]
 
 
 def assemble(

@@ -10,13 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import Numbers, refuse_overflow
+from cellward.exact import Ints, Numbers, refuse_overflow
 from cellward.table.relations import Relations, ranges
 
-Ints = NDArray[np.int64]
 Place = Callable[[int, str], str]
 
 _MOST_CELLS = 50_000_000

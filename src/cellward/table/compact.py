@@ -12,16 +12,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Floats, Ints
 from cellward.table.leaves import Definitions, define, eliminate_short, in_leaves
 from cellward.table.relations import Relations
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 SHORT = 12
 """A condition of up to this many leaves is eliminated."""
@@ -80,7 +78,7 @@ class Compact:
         return y
 
 
-def compact(relations: Relations) -> Compact:
+def compact_form(relations: Relations) -> Compact:
     """The compact form of M·z = r."""
     found, remaining = define(relations)
     rows, rhs, matrix, constant = in_leaves(relations, found, remaining)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from cellward.exact import Ints
 
 
 def components(nodes: int, u: Ints, v: Ints) -> Ints:

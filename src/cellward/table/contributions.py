@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import freeze
+from cellward.exact import Ints, freeze
 from cellward.table.lattice import Lattice
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

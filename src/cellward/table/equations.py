@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import Numbers
-from cellward.risk.sensitivity import CellStatus
+from cellward.exact import Ints, Numbers
 from cellward.table.assemble import assemble, read_column
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
-
-Ints = NDArray[np.int64]
 
 
 def build_from_equations(

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import Numbers, check_decimals, is_number, text
+from cellward.exact import Ints, Numbers, check_decimals, is_number, text
 from cellward.hierarchy import Hierarchy, check_hierarchies
 from cellward.table.assemble import assemble, is_blank, read_status
 from cellward.table.coded import Axis, CodedCells, Place
 from cellward.table.labels import Labels
 from cellward.table.table import Table
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)

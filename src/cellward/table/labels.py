@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
-
-Ints = NDArray[np.int64]
+from cellward.exact import Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.table.coded import Axis
 from cellward.table.relations import ranges
 
-Ints = NDArray[np.int64]
 MOST_CELLS = 50_000_000
 
 

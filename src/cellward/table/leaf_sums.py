@@ -13,15 +13,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
+from cellward.exact import Floats, Ints
 
 if TYPE_CHECKING:
     from cellward.table.relations import Relations
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Act = Callable[[slice, Floats], Floats]
 BLOCK = 2**16
 """Leaves of an array that are worked on at a time: a few such arrays of doubles fit into a core's cache."""

@@ -20,15 +20,12 @@ from math import gcd
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Bools, Ints
 from cellward.table.relations import Relations, distinct, ranges
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import LARGEST, NO_BOUND
-from cellward.risk.sensitivity import CellStatus, Sensitivity
+from cellward.exact import LARGEST, NO_BOUND, Ints
+from cellward.table.cell_sums import CellSum
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
-from cellward.table.sums import CellSum
+from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table
-
-Ints = NDArray[np.int64]
 
 _STRICTNESS = np.array([0, 3, 1, 2], np.uint8)
 """Of two statuses of one cell the stricter counts: safe < secondary < fixed < unsafe (positions follow CellStatus)."""

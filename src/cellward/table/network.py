@@ -14,13 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Bools, Ints
 from cellward.table.components import components
 from cellward.table.relations import Relations, distinct, ranges
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 _KEPT, _OPEN, _DROPPED = 1, 0, -1
 _ROUNDS = 200  # choices that keep waiting for each other longer than this are not worth it: the general engines take such a table

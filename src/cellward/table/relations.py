@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import LARGEST
+from cellward.exact import LARGEST, Ints
 from cellward.table.components import components
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cellward.table.leaves import LeafForm, Structure
     from cellward.table.network import Network
 
-Ints = NDArray[np.int64]
 MOST_HEIGHT = 64
 """Sums that state each other in circles have no height; they are not followed further than this."""
 
@@ -278,9 +277,9 @@ class Relations:
     @cached_property
     def compact(self) -> Compact:
         """z = N·u in as few numbers as pay."""
-        from cellward.table.compact import compact
+        from cellward.table.compact import compact_form
 
-        return compact(self)
+        return compact_form(self)
 
     @cached_property
     def network(self) -> Network | None:

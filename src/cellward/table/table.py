@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.risk.sensitivity import Sensitivity
+from cellward.exact import Ints
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
+from cellward.table.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from cellward.hierarchy import Hierarchy
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from cellward.risk.find import Findings
     from cellward.risk.rule import Rule
     from cellward.table.contributions import Contributions
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError, brief
+from cellward.exact import Ints
 from cellward.hierarchy import Hierarchy
-from cellward.risk.sensitivity import Sensitivity
 from cellward.table.assemble import bounds
 from cellward.table.coded import Axis, CodedCells
 from cellward.table.contributions import Contributions, Held, Parts
 from cellward.table.labels import Labels
 from cellward.table.lattice import MOST_CELLS, Lattice
+from cellward.table.sensitivity import Sensitivity
 from cellward.table.table import Table
-from cellward.tabulate.leaf_states import Leaves, Members, code_text, read_leaves
+from cellward.tabulate.leaf_states import LeafStates, Members, code_text, read_leaves
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.rollup import roll_up
 from cellward.tabulate.source import Source, open_source, sql_text
@@ -27,7 +27,6 @@ from cellward.tabulate.spread import with_spread_units
 from cellward.tabulate.states import NOBODY, States
 from cellward.tabulate.warehouse import build_from_ibis, is_ibis
 
-Ints = NDArray[np.int64]
 MISSING = "missing"
 """The code of records without a code, where they are kept."""
 
@@ -69,7 +68,7 @@ class _Places:
         return f"{self.source.place(first)}, column {dim}{more}"
 
 
-def build_from_leaves(leaves: Leaves, roles: Roles, places: Any, threads: int | None = None) -> Table:
+def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: int | None = None) -> Table:
     """The table of leaf states, wherever these were computed."""
     dims = roles.formula.dims
     axes, number = zip(
@@ -204,7 +203,7 @@ def _with_empty(lattice: Lattice, leaf: Ints, states: States) -> tuple[Ints, Sta
 
 
 def _contributions(
-    leaves: Leaves,
+    leaves: LeafStates,
     lattice: Lattice,
     key: Ints,
     every: States,

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import LARGEST
+from cellward.exact import LARGEST, Ints
 from cellward.tabulate.amounts import Amounts, amounts, fits, too_large
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.source import Source, sql_text
 from cellward.tabulate.states import NOBODY, States
 
-Ints = NDArray[np.int64]
 _NAME_ORDER = "name[1], length(name), name"
 """Names as texts: holdings and contributors apart, then by length, so that numbers stand as numbers do, then as written."""
 _MOST_GAPS = 4
@@ -34,7 +33,7 @@ class Members:
 
     unit: Ints
     leaf: Ints
-    """Codes as in :class:`Leaves`."""
+    """Codes as in :class:`LeafStates`."""
     amount: Ints
     weighted: Ints
     requested: NDArray[np.bool_]
@@ -42,7 +41,7 @@ class Members:
 
 
 @dataclass(frozen=True, eq=False)
-class Leaves:
+class LeafStates:
     """The leaf states of a file of records. ``codes``: the texts that occur, a list a dimension; ``leaf``: their positions, −1 where no code stands.
 
     ``states`` counts records and values of everybody, and units, sizes and largest contributions of those units that are in one leaf only; the
@@ -78,7 +77,7 @@ class RecordNames(Sequence[str]):
         return len(self._numbers)
 
 
-def read_leaves(source: Source, roles: Roles) -> Leaves:
+def read_leaves(source: Source, roles: Roles) -> LeafStates:
     """Add the records up by bottom codes, exactly."""
     numbers = _numbers(source, roles)
     requests = _requests(source, roles)
@@ -267,7 +266,7 @@ def packing(largest: int, units: int) -> tuple[str, int]:
     return ("BIGINT" if max(largest, 1).bit_length() + bits <= 62 else "HUGEINT"), bits
 
 
-def _by_record(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> Leaves:
+def _by_record(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> LeafStates:
     base = _base(source, roles, numbers, "rn - 1")
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     kind, bits = packing(numbers.largest, numbers.records)
@@ -283,13 +282,13 @@ def _by_record(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[
     codes, leaf, states = _fetch(source, roles, numbers, requests, bits)
     none = np.zeros(0, np.int64)
     members = Members(none, np.zeros((len(dims), 0), np.int64), none, none, np.zeros((len(requests), 0), bool))
-    return Leaves(
+    return LeafStates(
         codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped,
         RecordNames(range(1, numbers.records + 1)),
     )  # fmt: skip
 
 
-def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> Leaves:
+def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> LeafStates:
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     listed = ", ".join(dims)
     run = source.run
@@ -343,7 +342,7 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[st
             return RecordNames(np.asarray(found, np.int64), "")
         return [f"record {name[1:]}" if name[0] == "r" else name[1:] for name in found.tolist()]
 
-    return Leaves(
+    return LeafStates(
         codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped,
         RecordNames(range(int(most or 0) + 1), "") if own else names,
     )  # fmt: skip

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.table.lattice import MOST_CELLS, Lattice
 from cellward.table.relations import ranges
 from cellward.tabulate.states import States
-
-Ints = NDArray[np.int64]
 
 
 def roll_up(lattice: Lattice, leaf: Ints, states: States) -> tuple[Ints, States]:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.table.lattice import Lattice
 from cellward.tabulate.leaf_states import Members
 from cellward.tabulate.states import NOBODY, States
 
-Ints = NDArray[np.int64]
 _AT_ONCE = 6_000_000
 """About so many pairs are sorted at a time, which bounds the memory."""
 

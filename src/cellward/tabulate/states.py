@@ -8,7 +8,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from cellward.exact import Ints
+
 NOBODY = np.iinfo(np.int64).max
 """Stands in for a unit where there is none; larger than every unit, so that of equal contributions a real one comes first."""
 

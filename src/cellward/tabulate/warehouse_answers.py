@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from cellward.exact import Ints
 from cellward.tabulate.leaf_states import Members, RecordNames
 from cellward.tabulate.states import States
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Numbers of the three tables by column. Leaves stand in reading order; units are numbered by name, then come the records without one."""
+    """Numbers of the three tables by column. LeafStates stand in reading order; units are numbered by name, then come the records without one."""
 
     codes: tuple[tuple[str, ...], ...]
     leaf: Ints

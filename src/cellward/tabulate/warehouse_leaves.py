@@ -12,14 +12,14 @@ import numpy as np
 from cellward.errors import InputError
 from cellward.exact import LARGEST
 from cellward.tabulate.amounts import too_large
-from cellward.tabulate.leaf_states import Leaves
+from cellward.tabulate.leaf_states import LeafStates
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.warehouse import Warehouse
 from cellward.tabulate.warehouse_amounts import WarehouseAmounts, amounts, quotient
 from cellward.tabulate.warehouse_answers import Answers
 
 
-def read_leaves(warehouse: Warehouse, roles: Roles) -> Leaves:
+def read_leaves(warehouse: Warehouse, roles: Roles) -> LeafStates:
     """Add the records up by bottom codes, exactly."""
     numbers = _numbers(warehouse, roles)
     requests = _requests(warehouse, roles)
@@ -41,7 +41,7 @@ def read_leaves(warehouse: Warehouse, roles: Roles) -> Leaves:
     most = max(int(states.top.max(initial=0)), int(np.abs(spread_units.amount).max(initial=0)))
     if most > LARGEST:
         raise too_large(warehouse.source, str(roles.measure), most, numbers.decimals)
-    return Leaves(
+    return LeafStates(
         answers.codes, answers.leaf, states, spread_units, numbers.decimals, requests, numbers.negative, weighted, numbers.dropped,
         answers.called,
     )  # fmt: skip

@@ -11,22 +11,21 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward import exact
-from cellward.allowed import AllowedSet
-from cellward.audit.knowledge import Knowledge
 from cellward.errors import InputError, SolverError, VerificationError
-from cellward.exact import LARGEST, Numbers
+from cellward.exact import LARGEST, Bools, Ints, Numbers
 from cellward.instance import Instance
 from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.continuous import Continuous, Problem, untouched
 from cellward.protect.adjustment.distance import Distance
-from cellward.protect.adjustment.levels import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
+from cellward.protect.adjustment.draws import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.method import named_cells
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.method import Clock, Limits
 from cellward.protection import KEY_BYTES, Protection
+from cellward.publication.allowed import AllowedSet
+from cellward.publication.knowledge import Knowledge
 from cellward.solve.blas import blas_threads
 from cellward.table.relations import Relations
 from cellward.version import __version__
@@ -34,9 +33,6 @@ from cellward.version import __version__
 if TYPE_CHECKING:
     from cellward.protect.adjustment.method import ControlledAdjustment
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 PLAIN_PLACES, MOST_PLACES = 3, 7
 """Decimals more than the table's that an optimum may turn out to have, and those published where it has no end of them."""
@@ -293,7 +289,7 @@ class Attempt:
         self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: Problem
     ) -> Iterator[Protection]:
         """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside."""
-        leaves = publish.Leaves.of(self.fine, problem, self.factor, self.step)
+        leaves = publish.RoundedLeaves.of(self.fine, problem, self.factor, self.step)
         if leaves is None:
             return
         z, lo, hi, unit = answer.z, problem.lo, problem.hi, self.step / self.factor

@@ -11,16 +11,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Bools, Floats, Ints
 from cellward.protect.adjustment.distance import Distance
 from cellward.solve.separable import Separable
 from cellward.table.compact import Compact
 from cellward.table.relations import Relations
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Form = Literal["auto", "leaf", "network", "equation", "cone", "sums"]
 FORMS: tuple[Form, ...] = ("auto", "leaf", "network", "equation", "cone", "sums")
 

@@ -11,13 +11,10 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Bools, Ints
 from cellward.solve.separable import Separable
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Norm = Literal["l1", "l2", "linf", "l1-2", "huber"]
 BITS = 20
 MANY = 100_000

@@ -7,19 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.protect.adjustment import equation, leaf, turning
 from cellward.protect.adjustment.continuous import Check, Continuous, Form, Problem, checked
+from cellward.protect.adjustment.draws import Room
 from cellward.protect.adjustment.flow import least_flow
-from cellward.protect.adjustment.levels import Room
 from cellward.protect.adjustment.senses import Senses
 
 if TYPE_CHECKING:
     from cellward.protect.adjustment.attempt import Attempt
 
-Ints = NDArray[np.int64]
 
 FEW = 1500
 """Cells up to which L1 goes to the simplex, which ends in a vertex: many deviations are then 0 and most are round."""
@@ -114,11 +112,11 @@ def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Con
     answer = _within(attempt, room)
     if answer.status == "optimal" or attempt.clock.over:
         return answer, senses, room
-    senses = turning.settle(attempt, senses, free)
+    senses = turning.turn_senses(attempt, senses, free)
     if len(senses.conflict) and np.any(
         senses.least > senses.asked
     ):  # what is drawn above the levels gives way before a sense is given up
-        senses = turning.settle(attempt, replace(senses.lowered(senses.asked), conflict=senses.conflict[:0]), free)
+        senses = turning.turn_senses(attempt, replace(senses.lowered(senses.asked), conflict=senses.conflict[:0]), free)
     if len(senses.conflict):
         amount = turning.bending(attempt, senses, free) if attempt.options.soft_levels else None
         if amount is None:

@@ -8,17 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Floats, Ints
 from cellward.protect.adjustment.continuous import Continuous, Problem, checked, still_most
 from cellward.protect.method import Clock, Limits
 from cellward.solve.ask import ask
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 GAP = 1e-6
 SLACK = 1e-9

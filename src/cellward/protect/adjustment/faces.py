@@ -11,19 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Floats, Ints
 from cellward.protect.adjustment.continuous import Problem, prices, value
 from cellward.solve.ask import ask
 from cellward.solve.model import LinearModel
 from cellward.solve.session import Session
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
 SAME = 1e-9
-"""Deviations whose distance is larger by this share at most are as near."""
+"""DeviationFace whose distance is larger by this share at most are as near."""
 CLEAR = 1e-6
 """A price that differs from a slope by more than this share of it is another one; a cell this near to a bound, in units of the table, is at it."""
 NO_END = 1e6
@@ -47,7 +43,7 @@ def _maximise(session: Session, cost: Floats, time_limit_s: float | None) -> Flo
 
 
 @dataclass(frozen=True, eq=False)
-class Deviations:
+class DeviationFace:
     """All deviations as near as ``z``, which is optimal, as ``multipliers`` prove."""
 
     problem: Problem
@@ -129,7 +125,7 @@ class Deviations:
 
 
 @dataclass(frozen=True, eq=False)
-class Multipliers:
+class MultiplierFace:
     """All multipliers of the levels of the cells at risk that prove ``z`` optimal; ``multipliers``: some of the equations.
 
     ``cell``: the cells at risk, ``sense``: which way they move. The multiplier of a level is the rate at which the least distance grows with it:

@@ -22,12 +22,11 @@ from time import perf_counter
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.audit.lagrangian import largest, total
 from cellward.audit.potentials import distances
 from cellward.errors import SolverError
-from cellward.exact import LARGEST, NO_BOUND
+from cellward.exact import LARGEST, NO_BOUND, Bools, Floats, Ints
 from cellward.protect.adjustment.repair import Repair
 from cellward.solve.ask import ask
 from cellward.solve.flow import CLAIMS, FAILURES, residual, solve_flow
@@ -36,10 +35,6 @@ from cellward.solve.outcome import Outcome
 from cellward.table.components import components
 from cellward.table.network import Network
 from cellward.table.relations import Relations
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 ENGINE: Final = "minimum-cost flow"
 FEW: Final = 3

@@ -8,17 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Bools, Floats, Ints
 from cellward.protect.adjustment.continuous import Continuous, Problem, checked, still_most
 from cellward.solve.interior import Interior, Rows, interior_point
 
 if TYPE_CHECKING:
     from cellward.table.compact import Compact
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 MOST = 4500
 """Numbers u up to which the matrix NᵀDN is formed (160 MB)."""

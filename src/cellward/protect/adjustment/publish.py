@@ -8,21 +8,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellward.allowed import AllowedSet
+from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.protect.adjustment.continuous import Problem
+from cellward.protect.lattice import engines
+from cellward.protect.lattice.model import RoundingModel
 from cellward.protect.method import Clock, Limits
-from cellward.protect.rounding import engines
-from cellward.protect.rounding.model import RoundingModel
+from cellward.publication.allowed import AllowedSet
 from cellward.table.leaf_sums import leaf_sums
 
 if TYPE_CHECKING:
     from cellward.table.leaves import LeafForm
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 WIDENINGS = (0, 1, 4)
 """Steps of the grid beyond the two around the optimum that cells may take, tried in this order."""
@@ -31,7 +29,7 @@ NEAR = 1e-6
 LARGE = 200_000
 """Cells of an array from which its leaf form is not written out."""
 MOST_LEAVES = 20_000
-"""Leaves up to which they are tried one by one."""
+"""RoundedLeaves up to which they are tried one by one."""
 DESCENTS = 5
 """How often all leaves are tried."""
 LARGEST_COST = 2**40
@@ -77,7 +75,7 @@ def _model(fine: Instance, problem: Problem, down: Ints, up: Ints, step: Ints, f
 
 
 @dataclass(frozen=True, eq=False)
-class Leaves:
+class RoundedLeaves:
     """The moves of the cells that move through their leaves, in whole steps of what is published: whatever the leaves do, every sum holds."""
 
     fine: Instance
@@ -89,17 +87,17 @@ class Leaves:
     step: int
 
     @staticmethod
-    def of(fine: Instance, problem: Problem, factor: int, step: int) -> Leaves | None:
+    def of(fine: Instance, problem: Problem, factor: int, step: int) -> RoundedLeaves | None:
         """None where leaves are not free, or values that move are not on the grid."""
         moving, r = problem.moving, problem.relations
         still = np.rint(np.where(problem.lo == problem.hi, problem.lo, 0.0) * factor).astype(np.int64)
         if np.any(fine.a[moving] % step) or np.any(still % step):
             return None
         if r.array_shape is not None and r.cells > LARGE:
-            return Leaves(fine, problem, None, still, factor, step)
+            return RoundedLeaves(fine, problem, None, still, factor, step)
         rest = r if len(moving) == r.cells else r.moves(moving, still if still.any() else None, implied=True)
         form = rest.leaf_form
-        return None if form.condition.shape[0] else Leaves(fine, problem, form, still, factor, step)
+        return None if form.condition.shape[0] else RoundedLeaves(fine, problem, form, still, factor, step)
 
     @cached_property
     def parts(self) -> Floats:

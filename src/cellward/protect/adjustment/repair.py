@@ -13,11 +13,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Ints
 from cellward.table.relations import ranges
-
-Ints = NDArray[np.int64]
 
 EFFORT: Final = 30
 """Steps looked at for each cell, after which the repair is given up: a solver would be as fast. A round of the search counts ROUND of them."""

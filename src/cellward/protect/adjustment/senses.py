@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellward.protect.adjustment.levels import Room
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from cellward.exact import Bools, Ints
+from cellward.protect.adjustment.draws import Room
 
 
 @dataclass(frozen=True, eq=False)

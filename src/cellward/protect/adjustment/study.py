@@ -13,16 +13,15 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.errors import InputError, SolverError, VerificationError
-from cellward.exact import LARGEST
+from cellward.exact import LARGEST, Bools, Floats, Ints
 from cellward.instance import Weights
 from cellward.protect.adjustment import engines, equation, leaf
 from cellward.protect.adjustment.attempt import Attempt
 from cellward.protect.adjustment.continuous import Continuous, Problem, value
 from cellward.protect.adjustment.distance import Distance
-from cellward.protect.adjustment.faces import CLEAR, Deviations, Multipliers
+from cellward.protect.adjustment.faces import CLEAR, DeviationFace, MultiplierFace
 from cellward.protect.adjustment.method import ControlledAdjustment
 from cellward.protect.method import Clock, Limits
 from cellward.protection import Protection
@@ -30,10 +29,6 @@ from cellward.risk.attacker import Attacker
 from cellward.solve.blas import blas_threads
 from cellward.table.relations import Relations
 from cellward.table.table import Table
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 SAME = 1e-6
 """Rates and deviations that differ by this share at most are the same."""
@@ -278,10 +273,10 @@ class DisclosureStudy:
     # ---- Proposition 1 -------------------------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _multipliers(self) -> Multipliers:
+    def _multipliers(self) -> MultiplierFace:
         o = self.optimum
         assert o.z is not None and o.multipliers is not None
-        return Multipliers(self.problem, o.z, o.multipliers, self.cells, self.senses)
+        return MultiplierFace(self.problem, o.z, o.multipliers, self.cells, self.senses)
 
     def _farthest(self, direction: Floats) -> Floats:
         found = self._multipliers.towards(direction, self.limits.time_limit_s)
@@ -384,7 +379,7 @@ class DisclosureStudy:
         if least_l1 and self.norm == "linf":
             p, found = self._least_l1()
         assert found.z is not None and found.multipliers is not None
-        face, at = Deviations(p, found.z, found.multipliers), self.cells
+        face, at = DeviationFace(p, found.z, found.multipliers), self.cells
         z = found.z / self._unit
         if face.unique:
             return Alternatives(True, (), at, z[at], z[at])

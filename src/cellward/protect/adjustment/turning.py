@@ -11,17 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Ints
 from cellward.protect.adjustment import equation, leaf
-from cellward.protect.adjustment.levels import Room
+from cellward.protect.adjustment.draws import Room
 from cellward.protect.adjustment.senses import Senses
 
 if TYPE_CHECKING:
     from cellward.protect.adjustment.attempt import Attempt
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 MOST_ROUNDS = 60
 SHORT = 1e-4
@@ -46,7 +44,7 @@ def alike(attempt: Attempt, senses: Senses, free: Room) -> Senses:
     return replace(senses, sense=np.where(turn & senses.turnable, -senses.sense, senses.sense))
 
 
-def settle(attempt: Attempt, senses: Senses, free: Room) -> Senses:
+def turn_senses(attempt: Attempt, senses: Senses, free: Room) -> Senses:
     """Senses and levels that some table reaches, few turned; or, with ``conflict`` set, the nearest to that which was found."""
     if not len(senses.cell):
         return senses

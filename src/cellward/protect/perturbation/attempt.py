@@ -12,32 +12,29 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward import exact
-from cellward.allowed import AllowedSet
 from cellward.errors import InputError, SolverError, VerificationError
-from cellward.exact import LARGEST
+from cellward.exact import LARGEST, Ints
 from cellward.instance import Instance
-from cellward.protect.capacity import Capacity, Cut, guards
+from cellward.protect.lattice.capacity import Capacity, Cut, guards
+from cellward.protect.lattice.linear import row_of
+from cellward.protect.lattice.model import RoundingModel, check_grid
+from cellward.protect.lattice.protected import ProtectedSearch as Snapping
+from cellward.protect.lattice.told_box import Boxes
 from cellward.protect.method import Clock, Limits
+from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
 from cellward.protect.perturbation.decimals import near
-from cellward.protect.perturbation.intervals import Intervals
+from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs
 from cellward.protect.perturbation.method import SHOWN
-from cellward.protect.perturbation.search import Continuous, Search
-from cellward.protect.rounding.linear import row_of
-from cellward.protect.rounding.model import RoundingModel, check_grid
-from cellward.protect.rounding.protected import Search as Snapping
-from cellward.protect.told import Boxes
 from cellward.protection import KEY_BYTES, Protection
+from cellward.publication.allowed import AllowedSet
 from cellward.version import __version__
 
 if TYPE_CHECKING:
     from cellward.protect.perturbation.method import CellPerturbation
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 PLAIN_PLACES, MOST_PLACES = 3, 7
 """Decimals more than the table's that an optimum may turn out to have, and those published where it has no end of them."""
@@ -56,7 +53,7 @@ class Attempt:
     """The options of a :class:`CellPerturbation` on the intervals of one instance."""
 
     options: CellPerturbation
-    intervals: Intervals
+    intervals: PerturbationIntervals
     limits: Limits
     clock: Clock
     began: float
@@ -99,7 +96,9 @@ class Attempt:
             return self._nothing(
                 "infeasible", reason, "levels of single cells", conflicting_cells=tuple(empty.tolist())
             )
-        search = Search(self.intervals, self._costs, watched, self.limits, self.clock, lo, hi, self._ends(lo, hi))
+        search = CuttingPlanes(
+            self.intervals, self._costs, watched, self.limits, self.clock, lo, hi, self._ends(lo, hi)
+        )
         found = search.solve()
         if found.status == "infeasible":
             reason = f"no table inside the intervals meets every level ({found.engine}); {self._remedy}"
@@ -126,7 +125,7 @@ class Attempt:
         up = np.where(aim.target == self.intervals.floor, 1, -1) * aim.weight / aim.scale
         return Costs(up, -up)
 
-    def _guards(self, intervals: Intervals) -> list[Capacity]:
+    def _guards(self, intervals: PerturbationIntervals) -> list[Capacity]:
         kind = self.options.knowledge
         known = intervals.knowledge(intervals.instance.a, kind)
         return guards(intervals.instance, known, intervals.told(kind), violated=VIOLATED)
@@ -168,7 +167,7 @@ class Attempt:
 
     # ---- what is published ----------------------------------------------------------------------------------------------------------------------
 
-    def _published(self, found: Continuous, lo: Ints, hi: Ints, places: int) -> Iterator[Protection]:
+    def _published(self, found: FractionalOptimum, lo: Ints, hi: Ints, places: int) -> Iterator[Protection]:
         """The optimum on a grid, additive: as it is where it turns out to have few decimals, else snapped; one after the other till one protects."""
         assert found.v is not None
         base = self._base_value
@@ -210,15 +209,15 @@ class Attempt:
             yield from self._chosen_on_grid(fine, found, told, step, bound)
 
     def _chosen_on_grid(
-        self, fine: Intervals, found: Continuous, told: Boxes, step: int, bound: Fraction
+        self, fine: PerturbationIntervals, found: FractionalOptimum, told: Boxes, step: int, bound: Fraction
     ) -> Iterator[Protection]:
         """Where the ends of the continuous optimum leave no table on the grid: all of it decided anew."""
-        search = Search(fine, self._costs, self._guards(fine), self.limits, self.clock, fine.lo, fine.hi)
+        search = CuttingPlanes(fine, self._costs, self._guards(fine), self.limits, self.clock, fine.lo, fine.hi)
         least = search.least_on_grid(told, step)
         if least.v is not None and least.status == "optimal":
             yield self._made(fine, np.rint(least.v).astype(np.int64), found, bound)
 
-    def _in_decimals(self, found: Continuous, lo: Ints, hi: Ints, bound: Fraction) -> Iterator[Protection]:
+    def _in_decimals(self, found: FractionalOptimum, lo: Ints, hi: Ints, bound: Fraction) -> Iterator[Protection]:
         """A table a little inside, where the optimum itself has no end of decimals."""
         assert found.v is not None
         fine = self.intervals.finer(self._most_places)
@@ -229,7 +228,7 @@ class Attempt:
             if v is not None:
                 yield self._made(fine, v, replace(found, held=held), bound)
 
-    def _on_grid(self, fine: Intervals, v: Ints, places: int) -> bool:
+    def _on_grid(self, fine: PerturbationIntervals, v: Ints, places: int) -> bool:
         step = Fraction(str(self.options.grid)) * 10 ** (self.instance.decimals + places)
         moving = fine.lo < fine.hi
         return step.denominator == 1 and not np.any(v[moving] % step.numerator)
@@ -255,7 +254,7 @@ class Attempt:
             return 0.0
         return aim.constant / aim.scale - float((self._costs.up * aim.target).sum())
 
-    def _objective_of(self, fine: Intervals, v: Ints) -> Fraction:
+    def _objective_of(self, fine: PerturbationIntervals, v: Ints) -> Fraction:
         """The objective of values in the table's own units."""
         aim = fine.aim(self._objective)
         if aim is None:
@@ -266,7 +265,14 @@ class Attempt:
         return aim.objective(aim.cost(v)) / fine.factor
 
     def _snapped(
-        self, fine: Intervals, found: Continuous, lo: Ints, hi: Ints, step: int, more: int | None, bound: Fraction
+        self,
+        fine: PerturbationIntervals,
+        found: FractionalOptimum,
+        lo: Ints,
+        hi: Ints,
+        step: int,
+        more: int | None,
+        bound: Fraction,
     ) -> Protection | None:
         """The least table on the grid near the optimum, by the rounding machinery; ``more``: steps beyond the two around it (None: anywhere)."""
         assert found.v is not None
@@ -310,7 +316,7 @@ class Attempt:
         made = self._made(fine, model.values(answer.x), found, bound)
         return made if snapping.last is None else made.knowing(snapping.last)
 
-    def _made(self, fine: Intervals, v: Ints, found: Continuous, bound: Fraction) -> Protection:
+    def _made(self, fine: PerturbationIntervals, v: Ints, found: FractionalOptimum, bound: Fraction) -> Protection:
         """A table as a result; one that does not hold is the engine's fault."""
         objective = self._objective_of(fine, v)
         near = Fraction(OPTIMAL) * max(Fraction(1), objective) if self.options.grid is None else Fraction(0)
@@ -354,7 +360,7 @@ class Attempt:
             own, status, allowed=own.allowed, knowledge=known, reason=reason, engine=engine, **facts
         )
 
-    def _protection(self, intervals: Intervals, status: Any, **facts: Any) -> Protection:
+    def _protection(self, intervals: PerturbationIntervals, status: Any, **facts: Any) -> Protection:
         return Protection(
             instance=intervals.instance,
             method={

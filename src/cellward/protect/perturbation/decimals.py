@@ -12,19 +12,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellward.exact import Floats, Ints
 from cellward.instance import Instance
-from cellward.protect.capacity import Cut
+from cellward.protect.lattice.capacity import Cut
 from cellward.protect.method import Clock, Limits
 from cellward.protect.perturbation.master import Costs, Form, equation_form
 from cellward.solve.ask import ask
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.table.relations import Relations
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def near(

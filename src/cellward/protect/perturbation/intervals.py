@@ -12,23 +12,22 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellward.aim import Aim
-from cellward.allowed import AllowedSet
-from cellward.audit.knowledge import Knowledge
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.instance import Instance
-from cellward.protect.told import Around, Boxes, Told
+from cellward.objective import Aim
+from cellward.protect.lattice.told_box import Around, Boxes, Told
+from cellward.publication.allowed import AllowedSet
+from cellward.publication.knowledge import Knowledge
 
-Ints = NDArray[np.int64]
 Form = Literal["base", "distance"]
 LARGEST_SCALE = 10**6
 """Bases whose common multiple is larger would leave no digits for the costs."""
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class PerturbationIntervals:
     """⌊a⌋ = ``floor``, ⌈a⌉ = ``ceiling``; ``amount``: base or distance of every cell, 0 where it is published as it is.
 
     ``factor``: how much finer the unit is than the table's own.
@@ -42,19 +41,19 @@ class Intervals:
     factor: int = 1
 
     @staticmethod
-    def of(instance: Instance, form: Form, amount: Ints) -> Intervals:
+    def of(instance: Instance, form: Form, amount: Ints) -> PerturbationIntervals:
         """Around the true values of an instance; fixed cells stay."""
         a = instance.a
         amount = np.where(instance.sensitivity.fixed, 0, amount)
         if form == "distance":
-            return Intervals(instance, form, amount, a - amount, a + amount)
+            return PerturbationIntervals(instance, form, amount, a - amount, a + amount)
         base = np.maximum(amount, 1)
         moves = amount > 0
-        return Intervals(
+        return PerturbationIntervals(
             instance, form, amount, np.where(moves, a // base * base, a), np.where(moves, -(-a // base) * base, a)
         )
 
-    def finer(self, places: int) -> Intervals:
+    def finer(self, places: int) -> PerturbationIntervals:
         """The same counted in a finer unit."""
         factor = 10**places
         scaled = {name: getattr(self, name) * factor for name in ("amount", "floor", "ceiling")}

@@ -11,19 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array, hstack
 
+from cellward.exact import Floats, Ints
 from cellward.instance import Instance
-from cellward.protect.capacity import Cut
+from cellward.protect.lattice.capacity import Cut
 from cellward.protect.method import Clock
 from cellward.solve.ask import ask
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 from cellward.solve.warm import WarmLp
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 PATIENCE = 5
 """Rounds that a cut may be slack before it is dropped."""

@@ -8,14 +8,14 @@ from itertools import chain, islice
 from time import perf_counter
 from typing import Any
 
-from cellward.audit.knowledge import KINDS
 from cellward.instance import Instance, by_level
 from cellward.protect.amounts import amounts, stated
-from cellward.protect.capacity import guards
+from cellward.protect.lattice.capacity import guards
+from cellward.protect.lattice.told_box import Requirement
 from cellward.protect.method import Clock, Limits, Method
-from cellward.protect.perturbation.intervals import Form, Intervals
-from cellward.protect.told import Requirement
+from cellward.protect.perturbation.intervals import Form, PerturbationIntervals
 from cellward.protection import Protection
+from cellward.publication.knowledge import KINDS
 
 SHOWN = 3
 """Levels named in a sentence."""
@@ -30,7 +30,7 @@ class CellPerturbation(Method):
     cell, or one a level of sums ({0: 5, 1: 10}), in the table's units. ``objective``: with a base, ``between`` (default) is w·|v − a| at both
     multiples and linear between them, as in a rounding; ``nearest`` is the distance to the nearer multiple. Within a distance it is Σ w·|v − a|, and
     each cell at risk is held to an end, drawn from the key, of what its own levels leave it. ``knowledge``: what attackers are taken to read out of a
-    value, ``strict`` (the safe one) or ``paper``, see audit/knowledge.py. ``grid``: publish multiples of it, such as 1 for counts; None: the
+    value, ``strict`` (the safe one) or ``paper``, see publication/knowledge.py. ``grid``: publish multiples of it, such as 1 for counts; None: the
     continuous optimum, with as many decimals as that takes. ``ignore_levels`` perturbs without a look at the levels.
 
     >>> from cellward import Table
@@ -79,9 +79,9 @@ class CellPerturbation(Method):
         began, clock = perf_counter(), Clock(limits)
         return Attempt(self, self._intervals(instance), limits, clock, began).solve()
 
-    def _intervals(self, instance: Instance) -> Intervals:
+    def _intervals(self, instance: Instance) -> PerturbationIntervals:
         amount = amounts(instance, self._amount, "within" if self.form == "distance" else "base")
-        return Intervals.of(instance, self.form, amount)
+        return PerturbationIntervals.of(instance, self.form, amount)
 
     def unreachable(self, instance: Instance) -> list[tuple[Requirement, str]]:
         """Levels that no value of the cell alone would meet, each with a sentence: found without a solver; the first few."""

@@ -11,29 +11,27 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellward.allowed import AllowedSet
-from cellward.audit.knowledge import Knowledge
 from cellward.errors import SolverError, VerificationError
+from cellward.exact import Bools, Ints
 from cellward.instance import Instance
-from cellward.protect.capacity import Capacity, guards
+from cellward.protect.lattice import engines
+from cellward.protect.lattice.capacity import Capacity, guards
+from cellward.protect.lattice.model import RoundingModel, allowed_multiples, followers, small_ones
+from cellward.protect.lattice.protected import ProtectedSearch
+from cellward.protect.lattice.told_box import Around
 from cellward.protect.method import Clock, Limits
-from cellward.protect.rounding import engines
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
-from cellward.protect.rounding.model import RoundingModel, allowed_multiples, followers, small_ones
-from cellward.protect.rounding.protected import Search
 from cellward.protect.rounding.unbiased import unbiased_target
-from cellward.protect.told import Around
 from cellward.protection import Protection
+from cellward.publication.allowed import AllowedSet
+from cellward.publication.knowledge import Knowledge
 from cellward.table.table import equation_text
 from cellward.version import __version__
 
 if TYPE_CHECKING:
     from cellward.protect.rounding.method import ControlledRounding
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 SHOWN = 3
 """Levels named in a sentence."""
 
@@ -91,7 +89,7 @@ class Attempt:
         if why := hopeless(narrowed):
             reason = f"the levels of single cells leave no rounding: {why}{self._remedy}"
             return self._nothing(model, "infeasible", reason, "levels of single cells")
-        search = Search(narrowed, watched, partial(self._made, model), self.limits, self.clock)
+        search = ProtectedSearch(narrowed, watched, partial(self._made, model), self.limits, self.clock)
         found = search.solve()
         if found.status == "infeasible":
             return self._levels_conflict(model, found)
@@ -126,7 +124,7 @@ class Attempt:
         narrowed = model.narrowed(*_tightest([guard.room() for guard in watched]))
         if hopeless(narrowed):
             return True
-        search = Search(narrowed, watched, partial(attempt._made, model), self.limits, self.clock)
+        search = ProtectedSearch(narrowed, watched, partial(attempt._made, model), self.limits, self.clock)
         return search.solve().status == "infeasible"
 
     def _answer(self, model: RoundingModel, solved: RoundingModel, found: engines.Found) -> Protection:

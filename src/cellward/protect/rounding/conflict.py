@@ -7,18 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward.instance import Instance
+from cellward.protect.lattice import engines
+from cellward.protect.lattice.linear import blocks
+from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.told_box import Requirement
 from cellward.protect.method import Clock, Limits
-from cellward.protect.rounding import engines
-from cellward.protect.rounding.linear import blocks
-from cellward.protect.rounding.model import RoundingModel
-from cellward.protect.told import Requirement
-from cellward.risk.levels import Levels
+from cellward.table.levels import Levels
 from cellward.table.table import equation_text
 
-Ints = NDArray[np.int64]
 T = TypeVar("T")
 
 MOST_TRIED = 300

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.audit.knowledge import KINDS
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.instance import Instance, by_level
 from cellward.protect.amounts import amounts, stated
+from cellward.protect.lattice.model import check_grid
 from cellward.protect.method import Clock, Limits, Method
 from cellward.protect.rounding.attempt import Attempt
-from cellward.protect.rounding.model import check_grid
 from cellward.protection import Protection
+from cellward.publication.knowledge import KINDS
 
-Ints = NDArray[np.int64]
 MOST_STEPS = 100
 GOALS, SMALL_COUNTS = ("least", "any"), ("free", "up", "zero")
 
@@ -30,7 +30,7 @@ class ControlledRounding(Method):
 
     ``base`` is one number, one a cell, or one a level of sums ({0: 5, 1: 10}; 0: cells that are no sum), in the table's units. Zero-restricted: a
     value that is a multiple stays. ``knowledge`` is what attackers are taken to read out of a rounded value: ``strict`` (the safe one) or
-    ``paper``, see audit/knowledge.py. ``ignore_levels`` rounds without a look at the levels. ``max_steps``: where no such rounding exists,
+    ``paper``, see publication/knowledge.py. ``ignore_levels`` rounds without a look at the levels. ``max_steps``: where no such rounding exists,
     multiples up to so many bases away are tried, one more at a time; the number is public. ``goal="any"``: some rounding, as fast as possible,
     where no levels are asked. ``unbiased``: round up as often as a value's distance from the multiple below asks for, on average. ``small_counts``:
     whether counts below their base may be published as 0 (``free``), never are (``up``) or always are (``zero``). ``only``: the cells to be

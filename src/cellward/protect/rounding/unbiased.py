@@ -13,13 +13,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.exact import Floats, Ints
+from cellward.protect.lattice import engines
+from cellward.protect.lattice.linear import independent
+from cellward.protect.lattice.model import RoundingModel
 from cellward.protect.method import Clock, Limits
-from cellward.protect.rounding import engines
-from cellward.protect.rounding.linear import independent
-from cellward.protect.rounding.model import RoundingModel
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ROUNDS = 8
 """Calibrations at most."""

@@ -1,0 +1,84 @@
+"""Sums at risk as cells: a release seen together with the sums of cells that are at risk, so that everything made for cells serves for them too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cellward.errors import printable
+from cellward.exact import NO_BOUND, Ints
+from cellward.instance import Instance
+from cellward.publication.knowledge import Knowledge
+from cellward.risk.attacker import Attacker
+from cellward.table.cell_sums import CellSum, add_up, with_sums
+from cellward.table.labels import Labels
+from cellward.table.sensitivity import CellStatus, Sensitivity
+
+
+def instance_of_sums(instance: Instance, knowledge: Knowledge) -> Instance | None:
+    """The instance with its sums at risk as further cells, of which alone something is asked; None where there are none.
+
+    Nothing is published of a sum, and moving it costs nothing.
+    """
+    sums = instance.sensitivity.sums
+    attackers = attackers_of_sums(instance.attackers, knowledge, instance.cells)
+    if not sums or not attackers:
+        return None
+    n = instance.cells
+    return Instance(
+        relations=with_sums(instance.relations, sums),
+        a=add_up(instance.a, sums),
+        decimals=instance.decimals,
+        lower=unbounded(instance.lower, -NO_BOUND, len(sums)),
+        upper=unbounded(instance.upper, NO_BOUND, len(sums)),
+        weight=np.zeros(n + len(sums), np.int64),
+        weight_decimals=0,
+        sensitivity=sensitivity_of_sums(n, sums),
+        labels=labels_of_sums(instance.labels, sums),
+        attackers=attackers,
+    )
+
+
+def attackers_of_sums(attackers: tuple[Attacker, ...], knowledge: Knowledge, cells: int) -> tuple[Attacker, ...]:
+    """The attackers that sums are to be kept from: those judged by the table's own levels, and those with levels on sums."""
+    found = []
+    for attacker in attackers:
+        levels = None
+        if attacker.levels is not None:
+            if attacker.sums is None or not len(attacker.sums):
+                continue
+            levels = replace(attacker.sums, cell=attacker.sums.cell + cells)
+        found.append(replace(attacker, whole=attacker.whole or knowledge.whole, levels=levels, sums=None))
+    return tuple(found)
+
+
+def knowledge_of_sums(knowledge: Knowledge, sums: int) -> Knowledge:
+    """What a release tells, with nothing of the sums."""
+    return Knowledge.interval(unbounded(knowledge.lo, -NO_BOUND, sums), unbounded(knowledge.hi, NO_BOUND, sums))
+
+
+def labels_of_sums(labels: Labels, sums: tuple[CellSum, ...]) -> Labels:
+    """Cells by number, the sums by what they add up."""
+    named = {
+        labels.cells
+        + k: f"the sum {' + '.join(labels.name(i) for i in one.cell.tolist())} that {printable(one.unit)} dominates"
+        for k, one in enumerate(sums)
+    }
+    return Labels(labels.cells + len(sums), named=named)
+
+
+def sensitivity_of_sums(cells: int, sums: tuple[CellSum, ...]) -> Sensitivity:
+    """The levels of the sums, which stand after the cells."""
+    lpl, upl = (
+        np.concatenate((np.zeros(cells, np.int64), np.array(levels, np.int64)))
+        for levels in ([one.lpl for one in sums], [one.upl for one in sums])
+    )
+    status = np.zeros(cells + len(sums), np.uint8)
+    status[cells:] = CellStatus.UNSAFE
+    return Sensitivity(status, lpl, upl, np.zeros_like(lpl))
+
+
+def unbounded(bounds: Ints, bound: int, many: int) -> Ints:
+    """Bounds of the cells, and none of the sums after them."""
+    return np.concatenate((bounds, np.full(many, bound, np.int64)))

@@ -1,5 +1,0 @@
-"""Batches: τ-ARGUS' batch files, carried out as far as our methods reach."""
-
-from cellward.batch.run import Batch, Done
-
-__all__ = ["Batch", "Done"]

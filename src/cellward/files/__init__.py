@@ -1,0 +1,1 @@
+"""Files as such: text and TOML in, whole files out."""

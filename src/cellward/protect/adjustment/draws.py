@@ -1,0 +1,107 @@
+"""Levels of an adjustment: which way each cell at risk moves and how far at least, given or drawn from the key, and what room all cells have.
+
+All numbers are whole, in units of the table or finer. A drawn level lies between the protection level and a jitter above it, so that nobody who knows
+the rule behind the levels can read the true value off the published one.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellward.errors import InputError
+from cellward.exact import LARGEST, NO_BOUND, Bools, Ints
+from cellward.instance import Instance
+
+UP, DOWN = 1, -1
+LEAST_STEPS = 2
+"""Steps of the grid that a jitter is wide at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Needs:
+    """Cells that must move, and how far up or down at least (0: not that way), the most that any attacker's levels ask."""
+
+    cell: Ints
+    up: Ints
+    down: Ints
+
+    @staticmethod
+    def of(instance: Instance) -> Needs:
+        """What the levels of all attackers ask together."""
+        up, down = np.zeros((2, instance.cells), np.int64)
+        no_up, no_down = np.zeros((2, instance.cells), bool)
+        for attacker in instance.attackers:
+            asked = attacker.asked(instance.sensitivity.levels)
+            cell = asked.cell
+            up[cell], down[cell] = np.maximum(up[cell], asked.upl), np.maximum(down[cell], asked.lpl)
+            no_up[cell] |= asked.upl == 0
+            no_down[cell] |= asked.lpl == 0
+        cell = np.flatnonzero((up > 0) | (down > 0))
+        return Needs(cell, np.where(no_up, 0, up)[cell], np.where(no_down, 0, down)[cell])
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """What each cell may move by: lo ≤ z ≤ hi."""
+
+    lo: Ints
+    hi: Ints
+
+    @property
+    def empty(self) -> Ints:
+        """Cells without any value."""
+        return np.flatnonzero(self.lo > self.hi)
+
+
+def free_room(instance: Instance, fixed: Bools, *, zeros_stay: bool, at_risk: Ints) -> tuple[Ints, Ints]:
+    """What cells may move by but for their levels: inside their bounds, fixed ones and (but those at risk) zeros not at all."""
+    lo = np.where(instance.lower > -NO_BOUND, instance.lower - instance.a, -NO_BOUND)
+    hi = np.where(instance.upper < NO_BOUND, instance.upper - instance.a, NO_BOUND)
+    lo, hi = np.maximum(lo, -LARGEST - instance.a), np.minimum(hi, LARGEST - instance.a)
+    stays = fixed.copy()
+    if zeros_stay:
+        zero = instance.a == 0
+        zero[at_risk] = False
+        stays |= zero
+    return np.where(stays, 0, lo), np.where(stays, 0, hi)
+
+
+def draw(key: bytes, what: str, names: Sequence[str], most: Ints) -> Ints:
+    """A whole number from 0 to ``most`` for every cell, uniform but for one part in 2^64, that only the key tells; the cell is known by its name."""
+    out = [
+        int.from_bytes(hmac.digest(key, f"{what} of {name}".encode(), "sha256")[:16], "big") % (m + 1)
+        for name, m in zip(names, most.tolist(), strict=True)
+    ]
+    return np.array(out, np.int64)
+
+
+def drawn_levels(
+    key: bytes, names: Sequence[str], level: Ints, room: Ints, jitter: float, step: int, side: str
+) -> Ints:
+    """For each level (0: none) one from there to ``jitter`` times itself above, at least LEAST_STEPS steps wide, inside the room; on the step."""
+    first = -(-level // step)
+    if not jitter:
+        return first * step
+    wide = np.maximum(np.floor(level * jitter / step).astype(np.int64), LEAST_STEPS)
+    last = np.minimum(first + wide, np.maximum(room // step, first))
+    return np.where(level > 0, (first + draw(key, f"level {side}", names, last - first)) * step, 0)
+
+
+def given_senses(senses: object, instance: Instance, cell: Ints) -> Ints:
+    """Senses from 'up', 'down', one a cell at risk or one a cell of the table: +1 or −1."""
+    if isinstance(senses, str):
+        return np.full(len(cell), UP if senses == "up" else DOWN, np.int64)
+    if not isinstance(senses, Sequence | np.ndarray):
+        raise InputError(f"senses={senses!r} is not known; use 'secret', 'up', 'down' or +1 and −1, one a cell at risk")
+    out = np.asarray(senses)
+    if out.shape == (instance.cells,) and instance.cells != len(cell):
+        out = out[cell]
+    if out.shape != (len(cell),) or not np.isin(out, (UP, DOWN)).all():
+        raise InputError(
+            f"senses: give +1 (up) or −1 (down) for each of the {len(cell)} cells at risk, or of all {instance.cells} cells"
+        )
+    return out.astype(np.int64)

@@ -1,0 +1,1 @@
+"""Tables on a lattice: the integer machinery that rounding, perturbation and adjustment share."""

@@ -1,0 +1,155 @@
+"""Protected rounding: the least rounding that meets every level, by cuts (paper 000, section 3.1; model.md holds the proof).
+
+A rounding without a look at the levels comes first: it is often protected, and then it is the least protected one too. Otherwise capacity constraints
+are added to the linear relaxation until it satisfies all of them, then to the integer problem, round after round. What is given at the end is checked
+by the audit; where attackers know that values are whole, a table may pass all cuts and still fail, and is then cut off by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellward.exact import Ints
+from cellward.protect.lattice import engines
+from cellward.protect.lattice.capacity import Capacity
+from cellward.protect.lattice.engines import Found
+from cellward.protect.lattice.linear import Row, independent, no_good, row_of
+from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.method import Clock, Limits
+from cellward.protection import Protection
+
+Audited = Callable[[Ints], Protection]
+"""A table as a result, which can tell whether it is shown to meet every level."""
+
+MOST_ROUNDS = 60
+"""Rounds of cuts at the root."""
+LEAST_GAIN = 1e-4
+"""A round that raises the root's bound by less than this share of it, three times in a row, is the last."""
+MOST_NO_GOODS = 3000
+
+
+@dataclass
+class ProtectedSearch:
+    """One model, the levels it has to meet, and the cuts found so far."""
+
+    model: RoundingModel
+    guards: Sequence[Capacity]
+    audited: Audited
+    limits: Limits
+    clock: Clock
+    rows: list[Row] = field(default_factory=list)
+    cuts: int = 0
+    no_goods: int = 0
+    stuck: bool = False
+    """Whether tables that fail can no longer be cut off one by one: too many, or with too many steps in a cell."""
+    doubtful: bool = False
+    """Whether a table was cut off that may be protected after all."""
+    last: Protection | None = None
+    """The table audited last."""
+    missing: str = ""
+    """What the last table cut off by itself failed in."""
+    _seen: set[bytes] = field(default_factory=set)
+
+    def solve(self) -> Found:
+        """The least protected rounding, or what the limit left of it."""
+        found = engines.solve(self.model, self.limits, self.clock, self.rows)
+        # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
+        if found.x is None or self._audit(self.model.values(found.x)).protected is not False or self._passes(found.x):
+            return found
+        least = found.bound
+        if self._root() == "infeasible":
+            none = Found("infeasible", f"HiGHS LP with {self._told}")
+            return self._doubted(none, least) if self.doubtful else none
+        while True:
+            found = engines.solve(self.model, self.limits, self.clock, self.rows)
+            named = replace(found, engine=f"{found.engine} with {self._told}")
+            if found.x is None or self._passes(found.x):
+                return self._doubted(named, least) if self.doubtful else named
+            if self.clock.over or self.stuck:
+                return Found("unknown", named.engine)
+
+    def _doubted(self, found: Found, least: int | None) -> Found:
+        """What is left of an answer when tables may have been cut off wrongly: none exists no more, nor is it the least."""
+        if found.status == "infeasible":
+            return replace(found, status="unknown")
+        return replace(found, status="feasible", bound=least) if found.status == "optimal" else found
+
+    @property
+    def _told(self) -> str:
+        more = f" and {self.no_goods} tables cut off" if self.no_goods else ""
+        return f"{self.cuts} cuts{more}"
+
+    def _audit(self, v: Ints) -> Protection:
+        if self.last is None or self.last.scaled is None or not np.array_equal(self.last.scaled, v):
+            self.last = self.audited(v)
+        return self.last
+
+    def _passes(self, x: Ints) -> bool:
+        """Whether the levels hold; where they do not, the rows that cut x off are added."""
+        v = self.model.values(x)
+        if self._separate(v):
+            return False
+        made = self._audit(v)
+        if made.protected is not False:
+            return True
+        self.doubtful |= made.unsettled
+        self.missing = made.missing[0]
+        column = self._deciding
+        self.no_goods += 1
+        self.stuck = self.no_goods > MOST_NO_GOODS or bool((self.model.columns.top[column] > 1).any())
+        if not self.stuck:
+            self.rows += no_good(self.model, self.model.steps_of(v), column)
+        return False
+
+    @cached_property
+    def _deciding(self) -> Ints:
+        """The columns of cells that stand in a block of equations with a cell at risk."""
+        relations = self.model.instance.relations
+        block = relations.blocks()
+        cells = [asked.cell[asked.cell < relations.cells] for guard in self.guards for asked in guard.asked]
+        sums = [one.cell for one in self.model.instance.sensitivity.sums]
+        risky = np.concatenate([*cells, *sums, np.zeros(0, np.int64)])
+        return np.flatnonzero(np.isin(block, block[risky])[self.model.columns.cell])
+
+    def _separate(self, v: NDArray[np.float64] | Ints) -> int:
+        """Add the cuts that v violates; how many there are."""
+        fresh = 0
+        for guard in self.guards:
+            for cut in guard.cuts(v, self.clock.left):
+                row = row_of(self.model, cut)
+                if row is None:
+                    continue
+                mark = row.column.tobytes() + row.coef.tobytes() + str(row.least).encode()
+                if mark not in self._seen:
+                    self._seen.add(mark)
+                    self.rows.append(row)
+                    fresh += 1
+        self.cuts += fresh
+        return fresh
+
+    def _root(self) -> str:
+        """Cuts at the linear relaxation, until none is violated or they no longer raise its bound."""
+        model, last, poor = self.model, -np.inf, 0
+        equations = independent(model)
+        for _ in range(MOST_ROUNDS):
+            if any(row.never(model.columns) for row in self.rows):
+                return "infeasible"
+            vertex = engines.relax(model, equations, self.limits, self.clock, self.rows)
+            if vertex.x is None:
+                return vertex.status
+            bound = float(model.columns.cost @ vertex.x)
+            poor = poor + 1 if bound - last < LEAST_GAIN * max(abs(bound), 1.0) else 0
+            last = bound
+            if poor >= 3 or self.clock.over or not self._separate(self._values(vertex.x)):
+                return "optimal"
+        return "optimal"
+
+    def _values(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values between the allowed ones."""
+        moved = np.bincount(self.model.columns.cell, x, minlength=self.model.instance.cells)
+        return np.asarray(self.model.allowed.lo + self.model.r * moved)

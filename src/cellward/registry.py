@@ -1,0 +1,83 @@
+"""Which reader and writer a file name asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from cellward.errors import InputError
+from cellward.files.whole import check_folder
+from cellward.formats.csv_file import read_csv, write_csv
+from cellward.formats.jj import read_jj, write_jj
+from cellward.formats.parquet import read_parquet, write_parquet
+from cellward.table.frame import LongSpec
+from cellward.table.table import Table
+from cellward.tauargus.files.intermediate import write_tab
+from cellward.tauargus.files.tab import TabSpec, read_tab
+
+_LONG = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def read(path: str | Path, **options: Any) -> Table:
+    """Read a table by its file's extension: ``.jj``, a τ-ARGUS ``.tab`` with its ``.rda`` beside it, or a long table in ``.csv``, ``.tsv`` or
+    ``.parquet`` with the options of :meth:`Table.from_frame`.
+
+    JJ files take ``decimals`` only; ``.tab`` files without ``dims`` take ``decimals``, ``totals`` (``"given"``, ``"compute"``) and ``value``;
+    long tables need at least ``dims`` and ``value``; CSV (also ``.txt`` and ``.tab``) takes ``separator``, ``decimal`` (``","`` for
+    decimal commas) and, where there is no header, ``names`` of the columns.
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind == ".jj":
+        extra = sorted(set(options) - {"decimals"})
+        if extra:
+            raise InputError(f"{path}: a JJ file says itself what its columns are; leave out {', '.join(extra)}")
+        return read_jj(path, **options)
+    if kind == ".tab" and not options.get("dims"):
+        return _read_tab(path, **options)
+    if kind not in _LONG:
+        raise InputError(
+            f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .tab, .csv, .tsv or .parquet"
+        )
+    if not options.get("dims") or not options.get("value"):
+        raise InputError(
+            f"{path}: name the dimension columns and the value column with dims= and value= (--dims A,B --value V)"
+        )
+    text = {name: options.pop(name) for name in ("separator", "names", "decimal") if name in options}
+    spec = LongSpec(**options)
+    return read_csv(path, spec, **text) if _LONG[kind] == "csv" else read_parquet(path, spec)
+
+
+def _read_tab(path: Path, **options: Any) -> Table:
+    """A τ-ARGUS table; its metadata say what the columns are."""
+    if extra := sorted(set(options) - {"decimals", "totals", "value"}):
+        raise InputError(
+            f"{path}: its .rda says what its columns are; leave out {', '.join(extra)}, or name the columns with dims= and value="
+        )
+    totals = options.get("totals", "given")
+    if totals not in ("auto", "given", "compute"):
+        raise InputError(f"totals={totals!r} is not known; use 'given' or 'compute'")
+    spec = TabSpec(
+        totals="compute" if totals == "compute" else "given",
+        response=options.get("value"),
+        decimals=options.get("decimals"),
+    )
+    return read_tab(path, None, spec)
+
+
+_WRITERS = {".jj": write_jj, ".tab": write_tab, ".csv": write_csv, ".parquet": write_parquet}
+
+
+def write(table: Table, path: str | Path) -> Path:
+    """Write a confidential table by its file's extension: ``.jj``, ``.tab`` (with ``.rda`` and ``.hrc`` files), ``.csv`` or ``.parquet``."""
+    target = check_target(Path(path))
+    return _WRITERS[target.suffix.lower()](table, target)
+
+
+def check_target(path: Path) -> Path:
+    """Refuse a file that no table could be written to, before the work is done."""
+    kind = path.suffix.lower()
+    if kind not in _WRITERS:
+        raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .tab, .csv or .parquet")
+    check_folder(path)
+    return path

@@ -1,0 +1,1 @@
+"""The τ-ARGUS world: its files and its batches."""
