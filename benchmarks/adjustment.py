@@ -34,8 +34,8 @@ from cellward.protect.adjustment import engines, leaf
 from cellward.protect.adjustment.attempt import Attempt
 from cellward.protect.adjustment.continuous import Continuous, Problem
 from cellward.protect.adjustment.draws import Room
-from cellward.protect.method import Clock, Limits
 from cellward.solve.blas import blas_threads
+from cellward.solve.budget import Budget
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
 
@@ -283,8 +283,7 @@ def problem_of(made: cw.Table, norm: str, **options: Any) -> tuple[Attempt, Prob
     """The continuous problem of a table as the method poses it, everything upwards."""
     method = cw.ControlledAdjustment(norm=norm, **{**PAPER, **options})
     instance = Instance.of(made, weights="relative")
-    limits = Limits(key=KEY, threads=2)
-    attempt = Attempt(method, instance, limits, Clock(limits), time.perf_counter())
+    attempt = Attempt(method, instance, Budget(threads=2), KEY)
     room = attempt.senses().room(Room(*attempt.free))
     return attempt, attempt.problem(room.lo, room.hi)
 

@@ -31,7 +31,7 @@ from cellward.instance import Instance
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import linear
 from cellward.protect.lattice.model import RoundingModel, allowed_multiples
-from cellward.protect.method import Limits
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.worker import warm_up
 from cellward.table.relations import Relations
@@ -98,10 +98,10 @@ def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> N
         ROUNDING.protect(cw.Table.from_array(values[:2, :2]))
         instance = Instance.of(cw.Table.from_array(values))
         started = time.perf_counter()
-        protection = ROUNDING.solve(instance, Limits())
+        protection = ROUNDING.solve(instance, Budget(), bytes(32))
         ours = time.perf_counter() - started
         started = time.perf_counter()
-        again = ROUNDING.solve(instance, Limits())
+        again = ROUNDING.solve(instance, Budget(), bytes(32))
         known = time.perf_counter() - started
         started = time.perf_counter()
         protection.release()

@@ -29,8 +29,8 @@ from results import Report, run_parts, table
 import cellward as cw
 from cellward.errors import CellwardError
 from cellward.instance import Instance
-from cellward.protect.method import Limits
 from cellward.publication.knowledge import KINDS
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.worker import warm_up
 
@@ -126,11 +126,11 @@ PAPER_ANY = {
 """Paper 003, Table 2: the same, any rounding."""
 
 
-def solved(method: cw.ControlledRounding, made: cw.Table, limits: Limits | None = None) -> tuple[cw.Protection, float]:
+def solved(method: cw.ControlledRounding, made: cw.Table, budget: Budget | None = None) -> tuple[cw.Protection, float]:
     """A result and its seconds from Instance to Protection."""
     instance = Instance.of(made)
     began = time.perf_counter()
-    p = method.solve(instance, limits or Limits())
+    p = method.solve(instance, budget or Budget(), bytes(32))
     return p, time.perf_counter() - began
 
 
@@ -226,7 +226,7 @@ def paper3d(report: Report, *, quick: bool) -> None:
             for trial in range(trials):
                 inner = tables.with_multiples(shape, share / 100, 3, seed=[*shape, share, trial])
                 made = cw.Table.from_array(inner)
-                p, took = solved(least, made, Limits(time_limit_s=120))
+                p, took = solved(least, made, Budget(time_limit_s=120))
                 seconds.append(took)
                 if fractional(made, 3):
                     branched.append(took)

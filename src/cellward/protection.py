@@ -39,12 +39,15 @@ LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
 """A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
 
 
-def check_key(key: object) -> None:
-    """Refuse a key that is not 32 bytes."""
+def checked_key(key: object = None) -> bytes:
+    """The key, refused unless it has 32 bytes; a random one where none is given."""
+    if key is None:
+        return secrets.token_bytes(KEY_BYTES)
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         raise InputError(
             f"key: give {KEY_BYTES} secret bytes, such as secrets.token_bytes({KEY_BYTES}), or none at all"
         )
+    return key
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -88,7 +91,7 @@ class Protection:
 
     def __post_init__(self) -> None:
         freeze(self.scaled)
-        check_key(self.key)
+        checked_key(self.key)
         if self.status == "optimal" and self.bound_scaled is not None and not self._meets(self.bound_scaled):
             raise VerificationError("a result called optimal must meet its bound; nothing is released")
         if (self.scaled is None) != (self.status in ("infeasible", "failed")):

@@ -14,10 +14,10 @@ from cellward.audit.region import Region
 from cellward.errors import InputError, VerificationError
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
-from cellward.protect.method import Limits
 from cellward.protection import Protection
 from cellward.publication.release import Release
 from cellward.risk.attacker import Attacker
+from cellward.solve.budget import Budget
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table
@@ -138,13 +138,13 @@ class MethodContract:
 
     def test_permuting_cells_changes_neither_status_nor_objective(self, result):
         order = np.random.default_rng(1).permutation(result.instance.cells)
-        twin = self.method.solve(result.instance.permuted(order), Limits())
+        twin = self.method.solve(result.instance.permuted(order), Budget(), bytes(32))
         assert twin.status == result.status
         assert twin.objective == result.objective
 
     def test_repeating_an_equation_changes_neither_status_nor_objective(self, result):
         if result.instance.relations.equations:
-            twin = self.method.solve(repeated(result.instance, 0), Limits())
+            twin = self.method.solve(repeated(result.instance, 0), Budget(), bytes(32))
             assert twin.status == result.status
             assert twin.objective == result.objective
 

@@ -15,8 +15,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import cellward as cw
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
-from cellward.protect.method import Limits
 from cellward.protection import Protection
+from cellward.solve.budget import Budget
 from cellward.table.sensitivity import Sensitivity
 
 KEY = bytes(32)
@@ -156,12 +156,12 @@ class TestControlledAdjustmentInSecret(TestControlledAdjustment):
     def test_permuting_cells_changes_neither_status_nor_objective(self, result):
         """Numbers of cells are drawn for, so another order is another draw: what stays is that every level is met, or that none can be."""
         order = np.random.default_rng(1).permutation(result.instance.cells)
-        twin = self.method.solve(result.instance.permuted(order), Limits(key=KEY))
+        twin = self.method.solve(result.instance.permuted(order), Budget(), KEY)
         assert twin.protected is True or twin.status == "infeasible"
 
     def test_repeating_an_equation_changes_neither_status_nor_objective(self, result):
         if result.instance.relations.equations:
-            twin = self.method.solve(repeated(result.instance, 0), Limits(key=KEY))
+            twin = self.method.solve(repeated(result.instance, 0), Budget(), KEY)
             assert (twin.status, twin.objective) == (result.status, result.objective)
 
 
@@ -185,14 +185,14 @@ class TestControlledAdjustmentInSquares(TestControlledAdjustment):
 
     def test_permuting_cells_changes_neither_status_nor_objective(self, table, result):
         order = np.random.default_rng(1).permutation(table.cells)
-        twin = self.method.solve(Instance.of(table, weights="relative").permuted(order), Limits())
+        twin = self.method.solve(Instance.of(table, weights="relative").permuted(order), Budget(), bytes(32))
         assert twin.status == result.status
         if result.scaled is not None:
             assert twin.objective == pytest.approx(result.objective, rel=1e-5)
 
     def test_repeating_an_equation_changes_neither_status_nor_objective(self, table, result):
         if table.relations.equations:
-            twin = self.method.solve(repeated(Instance.of(table, weights="relative"), 0), Limits())
+            twin = self.method.solve(repeated(Instance.of(table, weights="relative"), 0), Budget(), bytes(32))
             assert twin.status == result.status
             if result.scaled is not None:
                 assert twin.objective == pytest.approx(result.objective, rel=1e-5)

@@ -9,7 +9,7 @@ from cellward.protect.lattice import improve as improving
 from cellward.protect.lattice.improve import improve
 from cellward.protect.lattice.linear import Row, independent, linear
 from cellward.protect.lattice.model import RoundingModel, allowed_multiples
-from cellward.protect.method import Clock, Limits
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp, solve_mip
 
 
@@ -43,10 +43,8 @@ def asked(table, base=5, steps=1, rows=()):
 
 def run(model, question, part, *, threads=1, **limits):
     relaxed = solve_lp(question)
-    limits = Limits(threads=threads, **limits)
-    return improve(
-        model, question, part, relaxed.x, relaxed.objective, limits, Clock(limits), relaxed.row_duals
-    ), relaxed
+    budget = Budget(threads=threads, **limits)
+    return improve(model, question, part, relaxed.x, relaxed.objective, budget, relaxed.row_duals), relaxed
 
 
 def check(model, x):
@@ -82,8 +80,7 @@ def test_the_same_block_has_the_same_answer(threads):
 def test_the_walk_alone_never_ends_above_its_start(monkeypatch):
     model, question, part = asked(poisson((6, 6, 6), seed=1))
     relaxed = solve_lp(question)
-    limits = Limits()
-    search = improving._Search(model, question, part, relaxed.x, relaxed.objective, limits, Clock(limits), None)
+    search = improving._Search(model, question, part, relaxed.x, relaxed.objective, Budget(), None)
     search.start()
     before = check(model, search.x)
     search.walk()

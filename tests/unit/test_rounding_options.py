@@ -10,9 +10,9 @@ from cellward.instance import Instance
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import no_good, row_of
 from cellward.protect.lattice.model import RoundingModel, allowed_multiples
-from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding import conflict
 from cellward.protect.rounding.unbiased import random_rounding
+from cellward.solve.budget import Budget
 
 
 def causey_cox_ernst():
@@ -48,7 +48,7 @@ def test_an_infeasible_table_is_proved_so_and_its_conflict_named():
 def test_no_equation_of_a_conflict_can_be_left_out():
     table = causey_cox_ernst()
     p = cw.ControlledRounding(2).protect(table)
-    model, limits = model_of(table, 2), Limits()
+    model, limits = model_of(table, 2), Budget()
     relations = table.relations
 
     def status(equations):
@@ -248,9 +248,9 @@ def test_cuts_are_made_as_strong_as_whole_numbers_allow():
 
 def test_a_no_good_cuts_off_one_table():
     model = model_of(causey_cox_ernst(), 2, 2)
-    found = engines.solve(model, Limits())
+    found = engines.solve(model, Budget())
     rows = no_good(model, found.x, np.arange(len(model.columns)))
-    again = engines.solve(model, Limits(), Clock(Limits()), rows)
+    again = engines.solve(model, Budget(), rows)
     assert again.x is not None and not np.array_equal(model.values(again.x), model.values(found.x))
     assert int(model.columns.cost @ again.x) >= int(model.columns.cost @ found.x)
 

@@ -9,12 +9,12 @@ import cellward as cw
 from cellward import Attacker, ControlledRounding, Hierarchy, PPercent, Table
 from cellward.audit import settle as settling
 from cellward.audit import single_moves
-from cellward.audit.effort import Effort
 from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.evidence import show_levels
 from cellward.audit.region import Region
 from cellward.audit.single_moves import CHOICES, SingleMoves
 from cellward.audit.swaps import Swaps
+from cellward.solve.budget import Budget
 
 TREE = {"Total": {"N": ["n1", "n2", "n3"], "S": ["s1", "s2"], "W": ["w1", "w2", "w3"]}}
 KEY = bytes(range(32))
@@ -171,7 +171,7 @@ def test_the_evidence_is_that_without_them(monkeypatch, seed, base):
         failing(replace(p.instance, attackers=(one,)), p) for one in p.instance.attackers
     ]  # no moves are made for one
     assert together == (all(ok for ok, _ in alone), sorted(said for _, some in alone for said in some))
-    assert failing(p.instance, p, Effort(seed=7, threads=2)) == together
+    assert failing(p.instance, p, Budget(seed=7, threads=2)) == together
     monkeypatch.setattr(settling, "SingleMoves", NoMoves)
     assert failing(p.instance, p) == together
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.audit.effort import Effort, Progress
 from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
@@ -27,6 +26,7 @@ from cellward.protection import Protection
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.release import Release
 from cellward.risk.attacker import Attacker, Cell, check_attackers
+from cellward.solve.budget import Budget, Progress
 from cellward.table.cell_sums import CellSum, add_up, with_sums
 from cellward.table.labels import Labels
 from cellward.table.levels import Levels
@@ -158,12 +158,12 @@ def audit(
     picked = _cells(case, cells)
     if only_levels and case.a is None:
         raise InputError("only_levels: a release alone has no levels; give the table it was made of (table=)")
-    effort = Effort(time_limit_s=time_limit_s, threads=threads, seed=seed, progress=progress)
-    found = _found(case, picked, effort, only_levels=only_levels)
+    budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed, progress=progress)
+    found = _found(case, picked, budget, only_levels=only_levels)
     sums = _case_of_sums(case)
     if sums is None:
         return found
-    of_sums = _found(sums, sums.unsafe, effort, only_levels=only_levels)
+    of_sums = _found(sums, sums.unsafe, budget, only_levels=only_levels)
     protected = (
         False
         if False in (found.protected, of_sums.protected)
@@ -180,7 +180,7 @@ def audit(
     )
 
 
-def _found(case: _Case, picked: Ints, effort: Effort, *, only_levels: bool) -> Audit:
+def _found(case: _Case, picked: Ints, budget: Budget, *, only_levels: bool) -> Audit:
     center = case.v if case.a is None else case.a
     regions = [
         Region.of(case.relations, case.lower, case.upper, case.knowledge, attacker, _center(case.relations, center))
@@ -194,7 +194,7 @@ def _found(case: _Case, picked: Ints, effort: Effort, *, only_levels: bool) -> A
             levels = levels.take(np.isin(levels.cell, picked))
         questions.append(Question(region, picked, levels))
     found = (
-        settle(questions, case.labels, [center, case.v], effort)
+        settle(questions, case.labels, [center, case.v], budget)
         if case.knowledge.intervals
         else [Ends(region, picked) for region in regions]
     )

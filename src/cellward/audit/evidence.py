@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
-from cellward.audit.effort import Effort
 from cellward.audit.ends import HIGH, LOW, Ends, Witness
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
@@ -18,6 +17,7 @@ from cellward.errors import VerificationError
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.publication.knowledge import Knowledge
+from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
 
@@ -46,7 +46,7 @@ class Evidence:
         return not self.missing
 
 
-def show_levels(instance: Instance, v: Ints, knowledge: Knowledge, effort: Effort | None = None) -> Evidence:
+def show_levels(instance: Instance, v: Ints, knowledge: Knowledge, budget: Budget | None = None) -> Evidence:
     """Witnesses for every level of every attacker, or the requirements that fail."""
     asked = [attacker.asked(instance.sensitivity.levels) for attacker in instance.attackers]
     requirements = sum(map(len, asked))
@@ -59,7 +59,7 @@ def show_levels(instance: Instance, v: Ints, knowledge: Knowledge, effort: Effor
         for attacker in instance.attackers
     ]
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
-    ends = settle(questions, instance.labels, [instance.a, v], effort or Effort())
+    ends = settle(questions, instance.labels, [instance.a, v], budget or Budget())
     missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]
     if missing:
         sentences, settled = zip(*missing, strict=True)

@@ -15,12 +15,12 @@ from math import lcm
 
 import numpy as np
 
-from cellward.audit.effort import Effort
 from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.region import Region
 from cellward.errors import InputError, SolverError
 from cellward.exact import NO_BOUND, Bools, Floats, Ints
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
@@ -158,7 +158,7 @@ class AttackerModel:
         return Fraction(_dot(whole[used], rows.rhs[used]) + _dot(reduced[moved], best), denominator)
 
 
-def push(ends: Ends, rng: np.random.Generator, effort: Effort) -> None:
+def push(ends: Ends, rng: np.random.Generator, budget: Budget) -> None:
     """Linear programs (integer ones where values are whole and vertices are not) that drive all open ends outwards at once."""
     if not any(map(np.any, ends.open)):
         return
@@ -166,25 +166,25 @@ def push(ends: Ends, rng: np.random.Generator, effort: Effort) -> None:
     session = Session(model.linear())
     for _ in range(PUSHES):
         open_before = _count(ends)
-        if not open_before or effort.over():
+        if not open_before or budget.over:
             return
         cost = ends.directions(rng)[model.free] * rng.uniform(0.9, 1.1, len(model.free))
-        outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=effort.left)
+        outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
         _refuse_empty(ends, outcome)
         if outcome.x is None:
             return
         taken = any(ends.see_shift(*shift) for shift in model.shifts(outcome.x))
         if not taken and ends.region.whole:
-            _push_whole(ends, model, cost, effort)
+            _push_whole(ends, model, cost, budget)
         if _count(ends) > 0.9 * open_before:
             return
 
 
-def _push_whole(ends: Ends, model: AttackerModel, cost: Floats, effort: Effort) -> None:
+def _push_whole(ends: Ends, model: AttackerModel, cost: Floats, budget: Budget) -> None:
     """The same push among whole tables only."""
     start = None if ends.start is None else (ends.start - ends.region.center)[model.free].astype(float)
     size = float(np.abs(cost) @ (model.hi - model.lo)[model.free])
-    limit = PUSH_SECONDS if effort.left is None else min(effort.left, PUSH_SECONDS)
+    limit = PUSH_SECONDS if budget.left is None else min(budget.left, PUSH_SECONDS)
     question = model.linear(-cost, whole=True)
     outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=GAP * size, time_limit_s=limit)
     _refuse_empty(ends, outcome)
@@ -196,7 +196,7 @@ def _see(ends: Ends, model: AttackerModel, x: Floats) -> bool:
     return any(ends.see_shift(*shift) for shift in model.shifts(x))
 
 
-def one_by_one(ends: Ends, effort: Effort, executor: Executor | None = None) -> None:
+def one_by_one(ends: Ends, budget: Budget, executor: Executor | None = None) -> None:
     """Two linear programs for each end that is still open, each from the last one's basis; parts of the list run side by side."""
     low, high = ends.open
     todo = [(int(i), LOW) for i in np.flatnonzero(low)] + [(int(i), HIGH) for i in np.flatnonzero(high)]
@@ -204,15 +204,15 @@ def one_by_one(ends: Ends, effort: Effort, executor: Executor | None = None) -> 
         return
     model = AttackerModel.of(ends)
     model.rows  # noqa: B018 (made once, before the parts share it)
-    share = [todo[k :: effort.threads] for k in range(effort.threads)] if executor is not None else [todo]
+    share = [todo[k :: budget.threads] for k in range(budget.threads)] if executor is not None else [todo]
 
     def run(part: list[tuple[int, int]]) -> None:
         session = Session(model.linear())
         for i, side in part:
-            if effort.over():
+            if budget.over:
                 return
             if ends.open[side][i]:
-                _settle(ends, model, session, i, side, effort)
+                _settle(ends, model, session, i, side, budget)
 
     if executor is None:
         run(todo)
@@ -221,13 +221,13 @@ def one_by_one(ends: Ends, effort: Effort, executor: Executor | None = None) -> 
             done.result()
 
 
-def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: int, effort: Effort) -> None:
+def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: int, budget: Budget) -> None:
     """One end: the linear program's bound, a table that meets it, or the integer program's word."""
     sign = 1 if side == HIGH else -1
     at = int(np.searchsorted(model.free, i))
     cost = np.zeros(len(model.free))
     cost[at] = sign
-    outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=effort.left)
+    outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
     _refuse_empty(ends, outcome)
     if outcome.x is None:
         return
@@ -251,12 +251,12 @@ def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: in
     if not ends.open[side][i]:
         return
     if ends.region.whole:
-        _settle_whole(ends, model, cost, i, side, effort)
+        _settle_whole(ends, model, cost, i, side, budget)
     elif ends.levels is not None:
-        _show_whole(ends, model, i, side, effort)
+        _show_whole(ends, model, i, side, budget)
 
 
-def _show_whole(ends: Ends, model: AttackerModel, i: int, side: int, effort: Effort) -> None:
+def _show_whole(ends: Ends, model: AttackerModel, i: int, side: int, budget: Budget) -> None:
     """A whole table that reaches the level: a vertex with too many different fractions is not brought to exact numbers."""
     goal = float(ends.goal[side][i] - ends.region.center[i])
     question = model.linear(whole=True)
@@ -266,17 +266,17 @@ def _show_whole(ends: Ends, model: AttackerModel, i: int, side: int, effort: Eff
         return
     (upper, lower)[side][at] = goal
     question = replace(question, lower=lower, upper=upper)
-    limit = PUSH_SECONDS if effort.left is None else min(effort.left, PUSH_SECONDS)
+    limit = PUSH_SECONDS if budget.left is None else min(budget.left, PUSH_SECONDS)
     outcome = ask(solve_mip, question, columns=len(lower), time_limit_s=limit)
     if outcome.x is not None:
         _see(ends, model, outcome.x)
 
 
-def _settle_whole(ends: Ends, model: AttackerModel, cost: Floats, i: int, side: int, effort: Effort) -> None:
+def _settle_whole(ends: Ends, model: AttackerModel, cost: Floats, i: int, side: int, budget: Budget) -> None:
     """The end among whole tables, by branch and bound."""
     start = None if ends.start is None else (ends.start - ends.region.center)[model.free].astype(float)
     question = model.linear(-cost, whole=True)
-    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=1 - 1e-3, time_limit_s=effort.left)
+    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=1 - 1e-3, time_limit_s=budget.left)
     _refuse_empty(ends, outcome)
     if outcome.x is None or not _see(ends, model, outcome.x) or outcome.status != "optimal" or model.endless[side][i]:
         return

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellward.audit.effort import Effort, Progress
 from cellward.audit.ends import Ends, Witness
 from cellward.audit.linear import one_by_one, push
 from cellward.audit.region import Region
 from cellward.audit.single_moves import SingleMoves
 from cellward.audit.swaps import Swaps
 from cellward.exact import Ints
+from cellward.solve.budget import Budget, Progress
 from cellward.table.labels import Labels
 from cellward.table.levels import Levels
 
@@ -29,7 +29,7 @@ class Question:
 
 
 def settle(
-    questions: Sequence[Question], labels: Labels, inside: Sequence[Ints], effort: Effort, *, only_swaps: bool = False
+    questions: Sequence[Question], labels: Labels, inside: Sequence[Ints], budget: Budget, *, only_swaps: bool = False
 ) -> list[Ends]:
     """The ends of every question; ``inside``: whole tables that may lie in the regions. Tables found for one attacker are tried on the next.
 
@@ -40,16 +40,16 @@ def settle(
     relations = questions[0].region.relations
     swaps = Swaps.of(relations, labels) if _structured(questions) else None
     ends = [Ends(question.region, question.cells, question.levels) for question in questions]
-    report = _Report(ends, effort.progress)
+    report = _Report(ends, budget.progress)
     several = len(ends) > 1 and all(question.levels is not None for question in questions)
     moves = (
-        SingleMoves(swaps, labels, ends, np.random.default_rng(effort.seed), effort.over)
+        SingleMoves(swaps, labels, ends, np.random.default_rng(budget.seed), lambda: budget.over)
         if swaps is not None and several
         else None
     )
 
     def run(k: int, known: Sequence[Witness], pool: ThreadPoolExecutor | None) -> None:
-        mine, rng = ends[k], np.random.default_rng([effort.seed, k])
+        mine, rng = ends[k], np.random.default_rng([budget.seed, k])
         for y in inside:
             if mine.region.contains(y):
                 mine.see(y)
@@ -61,22 +61,22 @@ def settle(
         if not mine.any_open:
             return
         if swaps is not None:
-            swaps.explore(mine, rng, effort.over)
+            swaps.explore(mine, rng, lambda: budget.over)
             report(k)
         if only_swaps:
             return
-        push(mine, rng, effort)
+        push(mine, rng, budget)
         report(k)
         if mine.start is not None and swaps is not None:
-            swaps.explore(mine, rng, effort.over)
-        one_by_one(mine, effort, pool)
+            swaps.explore(mine, rng, lambda: budget.over)
+        one_by_one(mine, budget, pool)
         report(k)
 
-    if effort.threads == 1:
+    if budget.threads == 1:
         for k in range(len(ends)):
             run(k, ends[0].witnesses if k else (), None)
         return ends
-    with ThreadPoolExecutor(effort.threads) as pool:
+    with ThreadPoolExecutor(budget.threads) as pool:
         run(0, (), pool)
         known = list(ends[0].witnesses)
         for done in [pool.submit(run, k, known, None) for k in range(1, len(ends))]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +20,11 @@ from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.draws import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.method import named_cells
 from cellward.protect.adjustment.senses import Senses
-from cellward.protect.method import Clock, Limits
-from cellward.protection import KEY_BYTES, Protection
+from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.solve.blas import blas_threads
+from cellward.solve.budget import Budget
 from cellward.table.relations import Relations
 from cellward.version import __version__
 
@@ -57,16 +55,10 @@ class Attempt:
 
     options: ControlledAdjustment
     instance: Instance
-    limits: Limits
-    clock: Clock
-    began: float
+    budget: Budget
+    key: bytes
 
     # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def key(self) -> bytes:
-        """What senses and levels are drawn from."""
-        return secrets.token_bytes(KEY_BYTES) if self.limits.key is None else self.limits.key
 
     @cached_property
     def places(self) -> int:
@@ -210,7 +202,7 @@ class Attempt:
             more = "" if len(lost) <= SHOWN else f" and {len(lost) - SHOWN} more"
             reason = f"the bounds of {names}{more} leave no value that is far enough off; {self._remedy}"
             return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=tuple(lost.tolist()))
-        with blas_threads(self.limits.threads):
+        with blas_threads(self.budget.threads):
             if len(senses.cell):
                 answer, senses, room = engines.solve_with_senses(self, senses, Room(lo, hi))
             else:
@@ -222,8 +214,8 @@ class Attempt:
                     return made
         reason = f"no additive table on {self._grid_words} was found near the optimum ({answer.engine})"
         remedy = "give a grid, such as grid=1" if self.options.grid is None else "give a finer grid, or grid=None"
-        remedy = "give more time" if self.clock.over else remedy
-        return self._nothing("failed", f"{reason}; {remedy}", answer.engine, limit_reached=self.clock.over)
+        remedy = "give more time" if self.budget.over else remedy
+        return self._nothing("failed", f"{reason}; {remedy}", answer.engine, limit_reached=self.budget.over)
 
     def _without(self, answer: Continuous, senses: Senses) -> Protection:
         if answer.status == "infeasible":
@@ -231,9 +223,9 @@ class Attempt:
             where = f", {names} among the cells that cannot be far enough off together," if names else ""
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
             return self._nothing("infeasible", reason, answer.engine, conflicting_cells=tuple(senses.conflict.tolist()))
-        within = "" if self.limits.time_limit_s is None else f" within {self.limits.time_limit_s} s"
+        within = "" if self.budget.time_limit_s is None else f" within {self.budget.time_limit_s} s"
         reason = f"no adjustment was found{within} ({answer.engine}); give more time, or another form"
-        return self._nothing("failed", reason, answer.engine, limit_reached=self.clock.over)
+        return self._nothing("failed", reason, answer.engine, limit_reached=self.budget.over)
 
     # ---- what is published ---------------------------------------------------------------------------------------------------------------------
 
@@ -270,7 +262,7 @@ class Attempt:
             plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
             if plain is not None and self._holds(plain, allowed):
                 yield self._made(plain, allowed, answer, senses, answer.engine)
-        if not self.clock.over:
+        if not self.budget.over:
             yield from self._snapped(answer, senses, allowed, problem, None)
 
     def _snapped(
@@ -278,10 +270,7 @@ class Attempt:
     ) -> Iterator[Protection]:
         """Tables on the grid by the rounding machinery, which looks for the least one next to the optimum."""
         assert answer.z is not None
-        left = self.clock.left
-        given = min((x for x in (seconds, left) if x is not None), default=None)
-        clock = Clock(replace(self.limits, time_limit_s=given))
-        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.limits, clock):
+        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.budget.part(seconds)):
             if self._holds(v, allowed):
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; on the grid by {engine}")
 
@@ -298,7 +287,7 @@ class Attempt:
             v = leaves.rounded(z)
             if self._holds(v, allowed):
                 if self.options.grid is not None and self.distance.norm != "linf":
-                    v = leaves.descended(v, allowed, self.clock)
+                    v = leaves.descended(v, allowed, self.budget)
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; leaves rounded")
                 return
             if self.options.grid is None:  # room for the rounding of its leaves costs a cell next to nothing
@@ -311,7 +300,7 @@ class Attempt:
                     lo + np.where(below > 0, below + unit / 2, 0.0),
                     hi - np.where(above > 0, above + unit / 2, 0.0),
                 )
-            if np.any(lo > hi) or self.clock.over:
+            if np.any(lo > hi) or self.budget.over:
                 return
             z = engines.solve(self, replace(problem, lo=lo, hi=hi), near=answer).z
             if z is None:
@@ -397,7 +386,7 @@ class Attempt:
             status=status,
             measure=None if linear else self.distance,
             search_bound=False,
-            seconds=perf_counter() - self.began,
+            seconds=self.budget.spent,
             key=self.key,
             **facts,
         )

@@ -35,11 +35,11 @@ def solve(attempt: Attempt, problem: Problem, near: Continuous | None = None) ->
     if form == "leaf":
         if norm == "huber":
             raise InputError("form='leaf' does not go with norm='huber'; use 'cone' or 'auto'")
-        return leaf.solve(problem, attempt.clock.left)
+        return leaf.solve(problem, attempt.budget.left)
     if form == "equation":
         if norm not in ("l1", "linf"):
             raise InputError(f"form='equation' does not go with norm={norm!r}; use 'leaf', 'cone' or 'auto'")
-        return equation.solve(problem, attempt.limits, attempt.clock)
+        return equation.solve(problem, attempt.budget)
     if form == "cone":
         if norm == "linf":
             raise InputError("form='cone' does not go with norm='linf'; use 'leaf', 'equation' or 'auto'")
@@ -50,7 +50,7 @@ def solve(attempt: Attempt, problem: Problem, near: Continuous | None = None) ->
         found = _sums(attempt, problem)
         if found.status == "optimal" or attempt.options.form != "auto" or not _few(problem):
             return found
-        return leaf.solve(problem, attempt.clock.left)
+        return leaf.solve(problem, attempt.budget.left)
     raise InputError(f"form={form!r} does not go with this table and norm={norm!r}; use 'auto'")
 
 
@@ -98,8 +98,8 @@ def _cone(attempt: Attempt, problem: Problem) -> Continuous:
         square=costs.square,
         huber=costs.huber,
         delta=costs.delta,
-        time_limit_s=attempt.clock.left,
-        threads=attempt.limits.threads,
+        time_limit_s=attempt.budget.left,
+        threads=attempt.budget.threads,
     )
     if answer.z is None or answer.status == "infeasible":
         return Continuous("infeasible" if answer.status == "infeasible" else "unknown", "cone", answer.solver)
@@ -110,7 +110,7 @@ def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Con
     """The optimum for the senses, some turned or bent where they do not go together, as far as that is allowed."""
     room = senses.room(free)
     answer = _within(attempt, room)
-    if answer.status == "optimal" or attempt.clock.over:
+    if answer.status == "optimal" or attempt.budget.over:
         return answer, senses, room
     senses = turning.turn_senses(attempt, senses, free)
     if len(senses.conflict) and np.any(
@@ -124,7 +124,7 @@ def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Con
         senses = senses.bending(amount)
     room = senses.room(free)
     again = _within(attempt, room)
-    if again.status != "optimal" and not attempt.clock.over and not len(room.empty):
+    if again.status != "optimal" and not attempt.budget.over and not len(room.empty):
         again = _second_opinion(attempt, attempt.problem(room.lo, room.hi), again)
     return again, senses, room
 
@@ -136,10 +136,10 @@ def _second_opinion(attempt: Attempt, problem: Problem, first: Continuous) -> Co
     found = [first]
     for form in forms:
         if form == "leaf":
-            found.append(leaf.solve(problem, attempt.clock.left))
+            found.append(leaf.solve(problem, attempt.budget.left))
         else:
-            found.append(equation.solve(problem, attempt.limits, attempt.clock) if linear else _cone(attempt, problem))
-        if found[-1].status == "optimal" or attempt.clock.over:
+            found.append(equation.solve(problem, attempt.budget) if linear else _cone(attempt, problem))
+        if found[-1].status == "optimal" or attempt.budget.over:
             break
     best = [answer for answer in found if answer.status == "optimal"]
     claims = [answer for answer in found if answer.status == "infeasible"]
@@ -166,7 +166,7 @@ def _flow(attempt: Attempt, room: Room) -> Continuous | None:
     if np.any(a[moves] % step) or np.any(still % step):
         return None
     lo, hi = -(-room.lo // step), room.hi // step
-    answer = least_flow(attempt.relations, lo, hi, attempt.distance.weight, attempt.clock.left)
+    answer = least_flow(attempt.relations, lo, hi, attempt.distance.weight, attempt.budget.left)
     if answer is None:
         return None
     if answer.z is None or answer.cost is None or answer.multipliers is None:
@@ -198,7 +198,7 @@ def _sums(attempt: Attempt, problem: Problem) -> Continuous:
         problem.lo,
         problem.hi,
         accuracy=accuracy,
-        time_limit_s=attempt.clock.left,
+        time_limit_s=attempt.budget.left,
     )
     words = f"least squares by prices on the equations ({found.newton_steps} Newton steps, {found.steps} of conjugate gradients)"
     check = Check(0.0, found.violation, max(found.gap, found.stationarity, found.complementarity))

@@ -11,8 +11,8 @@ import numpy as np
 
 from cellward.exact import Floats, Ints
 from cellward.protect.adjustment.continuous import Continuous, Problem, checked, still_most
-from cellward.protect.method import Clock, Limits
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
@@ -63,12 +63,12 @@ class _Parts:
         return rows[r.row[at]], column, r.coefs[at] * self.sign[column]
 
 
-def solve(problem: Problem, limits: Limits, clock: Clock) -> Continuous:
+def solve(problem: Problem, budget: Budget) -> Continuous:
     """The least L1 or L∞ by a linear program."""
     parts = _Parts.of(problem)
     w = problem.costs.absolute
     if problem.distance.norm != "linf":
-        return _l1(problem, parts, limits, clock)
+        return _l1(problem, parts, budget)
     own = problem.distance.sensitive
     row, column, coef = _equations(parts)
     m, n = problem.relations.equations, len(parts.cell)
@@ -87,8 +87,7 @@ def solve(problem: Problem, limits: Limits, clock: Clock) -> Continuous:
         (row, column, coef),
         np.concatenate((right, np.full(len(capped), -np.inf))),
         np.concatenate((right, np.zeros(len(capped)))),
-        limits,
-        clock,
+        budget,
     )
     if outcome.x is None:
         return _none(outcome)
@@ -99,17 +98,17 @@ def solve(problem: Problem, limits: Limits, clock: Clock) -> Continuous:
     top = np.where(own, outcome.x[n], outcome.x[n + 1]) * (1 + SLACK)
     cap = np.divide(top, w, out=np.full(len(w), np.inf), where=w > 0)
     inside = replace(problem, lo=np.maximum(problem.lo, -cap), hi=np.maximum(np.minimum(problem.hi, cap), problem.lo))
-    second = _l1(inside, _Parts.of(inside), limits, clock)
+    second = _l1(inside, _Parts.of(inside), budget)
     if second.z is None:
         return first
     again = checked(problem, "equation", f"{outcome.solver}, then least L1", second.z, y, GAP)
     return again if again.status == "optimal" else first
 
 
-def _l1(problem: Problem, parts: _Parts, limits: Limits, clock: Clock) -> Continuous:
+def _l1(problem: Problem, parts: _Parts, budget: Budget) -> Continuous:
     right = -_still(problem)
     cost = problem.costs.absolute[parts.cell]
-    outcome, scale = _ask(cost, parts.lower, parts.upper, _equations(parts), right, right, limits, clock)
+    outcome, scale = _ask(cost, parts.lower, parts.upper, _equations(parts), right, right, budget)
     if outcome.x is None:
         return _none(outcome)
     y = None if outcome.row_duals is None else outcome.row_duals * scale
@@ -138,8 +137,7 @@ def _ask(
     entries: tuple[Ints, Ints, Floats],
     row_lower: Floats,
     row_upper: Floats,
-    limits: Limits,
-    clock: Clock,
+    budget: Budget,
 ) -> tuple[Outcome, float]:
     """HiGHS' answer, and what its duals must be multiplied by."""
     from scipy.sparse import csr_matrix
@@ -164,13 +162,13 @@ def _ask(
         model,
         columns=model.columns,
         rows=model.rows,
-        time_limit_s=clock.left,
-        threads=limits.threads,
-        seed=limits.seed,
+        time_limit_s=budget.left,
+        threads=budget.threads,
+        seed=budget.seed,
         stoppable=True,
     )
     if outcome.interrupted:
-        clock.stop()
+        budget.stop()
     return outcome if outcome.x is None else replace(outcome, x=outcome.x * unit), scale
 
 
@@ -189,9 +187,7 @@ class Bending:
     settled: bool
 
 
-def least_bending(
-    problem: Problem, cell: Ints, sense: Ints, least: Floats, size: Floats, limits: Limits, clock: Clock
-) -> Bending:
+def least_bending(problem: Problem, cell: Ints, sense: Ints, least: Floats, size: Floats, budget: Budget) -> Bending:
     """The least Σ bending / size such that z + bending reaches every level; ``problem`` is the one without the levels."""
     parts = _Parts.of(problem)
     row, column, coef = _equations(parts)
@@ -211,8 +207,7 @@ def least_bending(
         (row, column, coef),
         np.concatenate((right, least)),
         np.concatenate((right, np.full(k, np.inf))),
-        limits,
-        clock,
+        budget,
     )
     if outcome.x is None:
         return Bending(None, outcome.solver, outcome.status == "infeasible")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +13,9 @@ from cellward import exact
 from cellward.errors import InputError
 from cellward.instance import Instance, Weights
 from cellward.protect.adjustment.distance import NORMS
-from cellward.protect.method import Clock, Limits, Method
+from cellward.protect.method import Method
 from cellward.protection import Protection
+from cellward.solve.budget import Budget
 
 FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
 SENSES = ("secret", "up", "down")
@@ -110,12 +110,11 @@ class ControlledAdjustment(Method):
             )
         return None
 
-    def solve(self, instance: Instance, limits: Limits) -> Protection:
+    def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The nearest table in which every cell at risk is off by its level; or that there is none."""
         from cellward.protect.adjustment.attempt import Attempt  # loads scipy
 
-        began, clock = perf_counter(), Clock(limits)
-        return Attempt(self, instance, limits, clock, began).solve()
+        return Attempt(self, instance, budget, key).solve()
 
     def fixed_cells(self, instance: Instance) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which cells keep their value."""

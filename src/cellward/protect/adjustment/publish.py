@@ -14,8 +14,8 @@ from cellward.instance import Instance
 from cellward.protect.adjustment.continuous import Problem
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.model import RoundingModel
-from cellward.protect.method import Clock, Limits
 from cellward.publication.allowed import AllowedSet
+from cellward.solve.budget import Budget
 from cellward.table.leaf_sums import leaf_sums
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LARGEST_COST = 2**40
 
 
 def snapped(
-    fine: Instance, problem: Problem, z: Floats, allowed: AllowedSet, factor: int, limits: Limits, clock: Clock
+    fine: Instance, problem: Problem, z: Floats, allowed: AllowedSet, factor: int, budget: Budget
 ) -> Iterator[tuple[Ints, str]]:
     """Tables on the grid near z (in units of the table), by the rounding machinery: wider around it from one to the next; with the engine's name."""
     step = np.where(allowed.step > 0, allowed.step, 1)
@@ -52,10 +52,10 @@ def snapped(
         model = _model(fine, problem, down, up, np.where(down < up, allowed.step, 0), factor)
         if len(model.impossible):
             continue
-        found = engines.solve(model, limits, clock)
+        found = engines.solve(model, budget)
         if found.x is not None:
             yield model.values(found.x), f"{found.engine}{f', {more} steps wider' if more else ''}"
-        if clock.over:
+        if budget.over:
             return
 
 
@@ -122,7 +122,7 @@ class RoundedLeaves:
         out[moving] = self.fine.a[moving] + np.asarray(self.form.matrix @ u) + self.form.constant
         return out
 
-    def descended(self, v: Ints, allowed: AllowedSet, clock: Clock) -> Ints:
+    def descended(self, v: Ints, allowed: AllowedSet, budget: Budget) -> Ints:
         """v made cheaper one leaf and one step at a time, as long as that pays."""
         if self.form is None or self.form.matrix.shape[1] > MOST_LEAVES:
             return v
@@ -144,7 +144,7 @@ class RoundedLeaves:
                         v[cells] = then
                         gained = True
                         break
-                if clock.over:
+                if budget.over:
                     return v
             if not gained:
                 break

@@ -23,10 +23,10 @@ from cellward.protect.adjustment.continuous import Continuous, Problem, value
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.faces import CLEAR, DeviationFace, MultiplierFace
 from cellward.protect.adjustment.method import ControlledAdjustment
-from cellward.protect.method import Clock, Limits
 from cellward.protection import Protection
 from cellward.risk.attacker import Attacker
 from cellward.solve.blas import blas_threads
+from cellward.solve.budget import Budget
 from cellward.table.relations import Relations
 from cellward.table.table import Table
 
@@ -149,7 +149,7 @@ class DisclosureStudy:
     """The disclosure risk of a controlled adjustment (any norm), from its result or, by :meth:`of`, from the method and a table.
 
     The study takes senses and levels as they were drawn, turned and bent for the result; on a grid coarser than the table's own, levels are those
-    that the grid makes of them. ``limits``: what each of its solves may use.
+    that the grid makes of them. ``budget``: what each of its solves may use.
 
     >>> table = Table.from_equations([12, 8, 20], [[1, 1, -1]], sensitive=[2], lpl=[4], upl=[4])
     >>> study = DisclosureStudy.of(ControlledAdjustment(norm="l1", senses="up", jitter=0), table, weights="equal")
@@ -160,7 +160,7 @@ class DisclosureStudy:
     """
 
     protection: Protection
-    limits: Limits = field(default_factory=Limits)
+    budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
         p = self.protection
@@ -179,20 +179,20 @@ class DisclosureStudy:
         weights: Weights = None,
         attackers: Iterable[Attacker] | None = None,
         key: bytes | None = None,
-        limits: Limits | None = None,
+        budget: Budget | None = None,
     ) -> Self:
         """The study of what the method makes of a table; ``key``: the one of the result that is studied."""
-        limits = Limits() if limits is None else limits
+        budget = Budget() if budget is None else budget
         found = method.protect(
             table,
             weights=weights,
             attackers=attackers,
             key=key,
-            time_limit_s=limits.time_limit_s,
-            threads=limits.threads,
-            seed=limits.seed,
+            time_limit_s=budget.time_limit_s,
+            threads=budget.threads,
+            seed=budget.seed,
         )
-        return cls(found, replace(limits, key=None))
+        return cls(found, budget)
 
     # ---- what was solved -----------------------------------------------------------------------------------------------------------------------
 
@@ -247,15 +247,15 @@ class DisclosureStudy:
 
     def _solved(self, problem: Problem) -> Continuous:
         """The optimum in a form that gives multipliers: L1 and L∞ by the simplex, whose multipliers are those of a basis."""
-        clock = Clock(self.limits)
+        budget = self.budget.again()
         if self.norm in ("l1", "linf"):
-            return equation.solve(problem, self.limits, clock)
-        with blas_threads(self.limits.threads):
+            return equation.solve(problem, budget)
+        with blas_threads(self.budget.threads):
             few = self.norm != "huber" and problem.whole_still and problem.compact.matrix.shape[1] <= leaf.MOST
-            if few and (found := leaf.solve(problem, clock.left)).status != "unknown":
+            if few and (found := leaf.solve(problem, budget.left)).status != "unknown":
                 return found
             cone = ControlledAdjustment(norm=self.norm, form="cone")
-            return engines.solve(Attempt(cone, self.protection.instance, self.limits, clock, 0.0), problem)
+            return engines.solve(Attempt(cone, self.protection.instance, budget, self.protection.key), problem)
 
     @cached_property
     def optimum(self) -> Continuous:
@@ -279,7 +279,7 @@ class DisclosureStudy:
         return MultiplierFace(self.problem, o.z, o.multipliers, self.cells, self.senses)
 
     def _farthest(self, direction: Floats) -> Floats:
-        found = self._multipliers.towards(direction, self.limits.time_limit_s)
+        found = self._multipliers.towards(direction, self.budget.time_limit_s)
         if found is None:
             raise SolverError("the multipliers of the levels were not found; give more time")
         return found * self._unit
@@ -386,14 +386,14 @@ class DisclosureStudy:
         settled, others = True, [found.z]
         draws = np.random.default_rng(seed)
         for _ in range(count):
-            other = face.towards(draws.normal(size=len(z)), self.limits.time_limit_s)
+            other = face.towards(draws.normal(size=len(z)), self.budget.time_limit_s)
             settled &= other is not None
             if other is not None and not any(_alike(other, seen) for seen in others):
                 others.append(other)
         ends = np.array([z[at], z[at]])
         for k, i in enumerate(at.tolist()):
             for side, sign in enumerate((-1.0, 1.0)):
-                end = face.towards(np.where(np.arange(len(z)) == i, sign, 0.0), self.limits.time_limit_s)
+                end = face.towards(np.where(np.arange(len(z)) == i, sign, 0.0), self.budget.time_limit_s)
                 settled &= end is not None
                 if end is not None:
                     ends[side, k] = end[i] / self._unit
@@ -409,7 +409,7 @@ class DisclosureStudy:
         cap = np.divide(np.where(own, *most), w, out=np.full(len(w), np.inf), where=w > 0)
         lo, hi = np.maximum(p.lo, np.minimum(-cap, z)), np.minimum(p.hi, np.maximum(cap, z))
         inside = replace(p, lo=lo, hi=hi, distance=replace(p.distance, norm="l1"))
-        found = equation.solve(inside, self.limits, Clock(self.limits))
+        found = equation.solve(inside, self.budget.again())
         if found.status != "optimal":
             raise SolverError(f"the optimum was not found again ({found.engine}: {found.status}); give more time")
         return inside, found

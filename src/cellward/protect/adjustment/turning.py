@@ -58,8 +58,8 @@ def turn_senses(attempt: Attempt, senses: Senses, free: Room) -> Senses:
     short_for, turns = np.zeros((2, len(senses.cell)), np.int64)
     for _ in range(MOST_ROUNDS):
         least = senses.least / factor
-        z = near.find(senses.sense * least, np.maximum(least, 1e-9) / count, attempt.clock.left)
-        if z is None or attempt.clock.over:
+        z = near.find(senses.sense * least, np.maximum(least, 1e-9) / count, attempt.budget.left)
+        if z is None or attempt.budget.over:
             break
         reached = senses.sense * z[senses.cell]
         short = reached < least * (1 - SHORT)
@@ -103,8 +103,7 @@ def bending(attempt: Attempt, senses: Senses, free: Room) -> Ints | None:
         senses.sense,
         senses.least / factor,
         np.maximum(senses.least / factor, 1e-9),
-        attempt.limits,
-        attempt.clock,
+        attempt.budget,
     )
     if found.amount is None:
         return None

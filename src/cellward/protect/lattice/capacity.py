@@ -22,7 +22,6 @@ from functools import cached_property
 import numpy as np
 
 from cellward import exact
-from cellward.audit.effort import Effort
 from cellward.audit.propagation import propagate
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
@@ -34,6 +33,7 @@ from cellward.protect.lattice.told_box import Requirement, Told
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.session import Session
 from cellward.table.levels import Levels
@@ -202,7 +202,7 @@ class Capacity:
             for attacker in instance.attackers
         ]
         questions = [Question(region, levels=asked) for region, asked in zip(regions, self.asked, strict=True)]
-        ends = settle(questions, instance.labels, [instance.a], Effort(), only_swaps=True)
+        ends = settle(questions, instance.labels, [instance.a], Budget(), only_swaps=True)
         return [asked.take(~one.met) for asked, one in zip(self.asked, ends, strict=True)]
 
 

@@ -18,8 +18,8 @@ from cellward.protect.lattice.cycles import round_along_cycles
 from cellward.protect.lattice.improve import FEW_BROKEN, improve
 from cellward.protect.lattice.linear import Row, blocks, independent, leaf_costs, linear, tellable, unit_of
 from cellward.protect.lattice.model import RoundingModel
-from cellward.protect.method import Clock, Limits
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.flow import solve_flow
 from cellward.solve.highs import solve_lp, solve_mip
@@ -57,32 +57,31 @@ class Found:
     """The root's duals, one an equation, as cost per unit of v: a hint at a proof."""
 
 
-def solve(model: RoundingModel, limits: Limits, clock: Clock | None = None, rows: Sequence[Row] = ()) -> Found:
+def solve(model: RoundingModel, budget: Budget, rows: Sequence[Row] = ()) -> Found:
     """Choose the engine by structure and size, and run it."""
     columns = model.columns
     if not len(columns):
         return Found("optimal", "nothing to decide", np.zeros(0, np.int64), 0)
-    clock = Clock(limits) if clock is None else clock
     network = model.instance.relations.network if model.one_step else None
     if network is not None and not rows:
         worker = len(columns) >= FLOW_FROM or not tellable(columns.cost)
         if worker or len(columns) >= LEVELS_FROM:
-            found = _flow(model, network, clock, worker=worker)
+            found = _flow(model, network, budget, worker=worker)
             if found is not None:
                 return found
     kept = independent(model) if network is None else network.equations
-    return _relaxation(model, kept, limits, clock, rows)
+    return _relaxation(model, kept, budget, rows)
 
 
-def _asked(clock: Clock, adapter: Callable[..., Outcome], question: Any, **options: Any) -> Outcome:
+def _asked(budget: Budget, adapter: Callable[..., Outcome], question: Any, **options: Any) -> Outcome:
     """A solver's answer within the time that is left; after Ctrl-C none is."""
-    outcome = ask(adapter, question, time_limit_s=clock.left, **options)
+    outcome = ask(adapter, question, time_limit_s=budget.left, **options)
     if outcome.interrupted:
-        clock.stop()
+        budget.stop()
     return outcome
 
 
-def _flow(model: RoundingModel, network: Network, clock: Clock, *, worker: bool) -> Found | None:
+def _flow(model: RoundingModel, network: Network, budget: Budget, *, worker: bool) -> Found | None:
     """Minimum-cost flow of the moves away from the nearest choice: all costs ≥ 0, and only what fails to add up has to move.
 
     None where it is not simple enough for this process, and no ``worker`` is to be asked.
@@ -108,7 +107,7 @@ def _flow(model: RoundingModel, network: Network, clock: Clock, *, worker: bool)
     if outcome.x is None and not worker:
         return None
     if outcome.x is None:
-        outcome = _asked(clock, solve_flow, flow, columns=flow.arcs)
+        outcome = _asked(budget, solve_flow, flow, columns=flow.arcs)
     if outcome.x is None:
         return Found("unknown" if outcome.status == "unknown" else "infeasible", "minimum-cost flow")
     x = model.nearest.copy()
@@ -125,14 +124,14 @@ def _levels(flow: FlowModel) -> Outcome:
     return solve_levels(flow)
 
 
-def any_rounding(model: RoundingModel, limits: Limits, clock: Clock) -> Found:
+def any_rounding(model: RoundingModel, budget: Budget) -> Found:
     """Some rounding, as fast as possible: in a network the least one where flows are simple, else one along cycles; elsewhere a vertex, repaired."""
     columns = model.columns
     every = np.arange(len(columns))
     network = model.instance.relations.network if model.one_step else None
     across = len(columns) == int(model.free.sum()) and model.between
     if network is not None and across:
-        if len(columns) >= LEVELS_FROM and (found := _flow(model, network, clock, worker=False)) is not None:
+        if len(columns) >= LEVELS_FROM and (found := _flow(model, network, budget, worker=False)) is not None:
             return found
         x = model.nearest.copy()
         arc = np.flatnonzero(network.tail[columns.cell] >= 0)
@@ -141,14 +140,14 @@ def any_rounding(model: RoundingModel, limits: Limits, clock: Clock) -> Found:
         x[arc] = round_along_cycles(network.tail[cell], network.head[cell], part, model.r[cell])
         return Found("feasible", "cycles", x, _least(model, every))
     equations = independent(model)
-    vertex = relax(model, equations, limits, clock)
+    vertex = relax(model, equations, budget)
     if vertex.x is None:
         return Found("unknown" if vertex.status == "unknown" else "infeasible", "HiGHS LP")
     x = np.rint(vertex.x).astype(np.int64)
     if not np.any(np.abs(vertex.x - x) > _WHOLE):
         return Found("feasible", "vertex", x, _value_and_bound(model, every, x)[1])
     question, _, _ = linear(model, equations, every, columns.cost)
-    outcome = _asked(clock, solve_cpsat, question, columns=len(every), seed=limits.seed, start=vertex.x, first=True)
+    outcome = _asked(budget, solve_cpsat, question, columns=len(every), seed=budget.seed, start=vertex.x, first=True)
     if outcome.x is None:
         return Found("infeasible" if outcome.status == "infeasible" else "unknown", "vertex and CP-SAT")
     return Found("feasible", "vertex and CP-SAT", np.rint(outcome.x).astype(np.int64), _floor(model, vertex))
@@ -164,11 +163,11 @@ def _floor(model: RoundingModel, vertex: Vertex) -> int:
     return max(unit * math.ceil((value - 1e-6 * max(1.0, abs(value))) / unit), _least(model, every))
 
 
-def bound(model: RoundingModel, limits: Limits, clock: Clock) -> int:
+def bound(model: RoundingModel, budget: Budget) -> int:
     """A lower bound on what any rounding costs: the relaxation's, or that of single cells."""
     if not len(model.columns):
         return 0
-    return _floor(model, relax(model, independent(model), limits, clock))
+    return _floor(model, relax(model, independent(model), budget))
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,12 +179,12 @@ class Vertex:
     multipliers: Floats | None = None
 
 
-def relax(model: RoundingModel, equations: Ints, limits: Limits, clock: Clock, rows: Sequence[Row] = ()) -> Vertex:
+def relax(model: RoundingModel, equations: Ints, budget: Budget, rows: Sequence[Row] = ()) -> Vertex:
     """An optimal vertex of the linear relaxation."""
     every = np.arange(len(model.columns))
     question, unit, used = linear(model, equations, every, model.columns.cost, rows)
     outcome = _asked(
-        clock, solve_lp, question, columns=len(every), rows=question.rows, threads=limits.threads, seed=limits.seed,
+        budget, solve_lp, question, columns=len(every), rows=question.rows, threads=budget.threads, seed=budget.seed,
         stoppable=True,
     )  # fmt: skip
     if outcome.x is None:
@@ -198,10 +197,10 @@ def relax(model: RoundingModel, equations: Ints, limits: Limits, clock: Clock, r
     return Vertex("optimal", outcome.x, multipliers)
 
 
-def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Clock, rows: Sequence[Row]) -> Found:
+def _relaxation(model: RoundingModel, equations: Ints, budget: Budget, rows: Sequence[Row]) -> Found:
     """A vertex of the linear relaxation; where it is whole it is optimal, and each block where it is not goes to branch and bound."""
     columns = model.columns
-    vertex = relax(model, equations, limits, clock, rows)
+    vertex = relax(model, equations, budget, rows)
     if vertex.x is None:
         return Found("unknown" if vertex.status == "unknown" else "infeasible", "HiGHS LP")
     x = np.rint(vertex.x).astype(np.int64)
@@ -219,10 +218,10 @@ def _relaxation(model: RoundingModel, equations: Ints, limits: Limits, clock: Cl
         few = float(broken[part].mean()) <= FEW_BROKEN
         found = None
         if len(part) >= LARGE:
-            found = _searched(model, equations, part, vertex, limits, clock, rows, start_only=few)
-        if found is None or (few and found.status != "optimal" and not clock.over):
+            found = _searched(model, equations, part, vertex, budget, rows, start_only=few)
+        if found is None or (few and found.status != "optimal" and not budget.over):
             start = None if found is None or found.x is None else found.x.astype(float)
-            found = _branch(model, equations, part, costs, limits, clock, rows, start)
+            found = _branch(model, equations, part, costs, budget, rows, start)
         if found.x is None or found.bound is None:
             return found
         x[part] = found.x
@@ -238,8 +237,7 @@ def _searched(
     equations: Ints,
     part: Ints,
     vertex: Vertex,
-    limits: Limits,
-    clock: Clock,
+    budget: Budget,
     rows: Sequence[Row],
     *,
     start_only: bool,
@@ -249,9 +247,9 @@ def _searched(
     question, unit, used = linear(model, equations, part, model.columns.cost, rows)
     floor = float(question.cost @ vertex.x[part])
     duals = None if rows else vertex.multipliers[used] * model.common[used] / unit
-    found = improve(model, question, part, vertex.x[part], floor, limits, clock, duals, start_only=start_only)
+    found = improve(model, question, part, vertex.x[part], floor, budget, duals, start_only=start_only)
     if found.interrupted:
-        clock.stop()
+        budget.stop()
     if found.x is None:
         return Found("unknown", found.engine)
     value, least = int(model.columns.cost[part] @ found.x), _least(model, part)
@@ -276,15 +274,14 @@ def _branch(
     equations: Ints,
     part: Ints,
     costs: Ints,
-    limits: Limits,
-    clock: Clock,
+    budget: Budget,
     rows: Sequence[Row],
     start: Floats | None = None,
 ) -> Found:
     """Branch and bound on one block; its objective moves in whole units, so a gap below one is no gap."""
     question, unit, _ = linear(model, equations, part, costs, rows)
     outcome = _asked(
-        clock, solve_mip, question, columns=len(part), threads=limits.threads, seed=limits.seed, absolute_gap=1 - 1e-3,
+        budget, solve_mip, question, columns=len(part), threads=budget.threads, seed=budget.seed, absolute_gap=1 - 1e-3,
         start=start, stoppable=True,
     )  # fmt: skip
     engine = "HiGHS MIP"
@@ -295,7 +292,7 @@ def _branch(
     if short and not outcome.limit_reached and not outcome.interrupted:
         # Its bound was a hair above a whole number, and it took the next one for proven: another engine, in whole numbers, goes on.
         engine = "HiGHS MIP and CP-SAT"
-        outcome = _asked(clock, solve_cpsat, question, columns=len(part), seed=limits.seed, start=outcome.x)
+        outcome = _asked(budget, solve_cpsat, question, columns=len(part), seed=budget.seed, start=outcome.x)
         if outcome.x is None:
             return Found(_none(outcome, question, engine), engine)
     assert outcome.x is not None

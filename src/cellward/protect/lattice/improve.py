@@ -22,8 +22,8 @@ from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
 from cellward.protect.lattice.linear import leaf_costs, unit_of
 from cellward.protect.lattice.model import RoundingModel
-from cellward.protect.method import Clock, Limits
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import LinearModel
@@ -69,8 +69,7 @@ def improve(
     part: Ints,
     vertex: Floats,
     floor: float,
-    limits: Limits,
-    clock: Clock,
+    budget: Budget,
     duals: Floats | None = None,
     *,
     start_only: bool = False,
@@ -80,7 +79,7 @@ def improve(
     ``part`` are the block's columns, ``question`` its linear model with the plain costs, ``vertex`` an optimum of its relaxation, ``floor`` its
     value, and ``duals`` those of the question's rows (found again when not given).
     """
-    search = _Search(model, question, part, vertex, floor, limits, clock, duals)
+    search = _Search(model, question, part, vertex, floor, budget, duals)
     search.start()
     if search.going and not start_only:
         search.walk()
@@ -99,17 +98,16 @@ class _Search:
         part: Ints,
         vertex: Floats,
         floor: float,
-        limits: Limits,
-        clock: Clock,
+        budget: Budget,
         duals: Floats | None,
     ) -> None:
         self.model, self.question, self.part, self.vertex, self.floor = model, question, part, vertex, floor
-        self.limits, self.clock = limits, clock
-        self.rng = np.random.default_rng(limits.seed)
+        self.budget = budget
+        self.rng = np.random.default_rng(budget.seed)
         self.x: Ints | None = None
         self.target = math.ceil(floor - 1e-6 * max(1.0, abs(floor)))
         self.step = 1
-        self.two = limits.threads > 1 and bool(np.all(question.row_lower == question.row_upper))
+        self.two = budget.threads > 1 and bool(np.all(question.row_lower == question.row_upper))
         self.engines: list[str] = []
         self.interrupted = False
         self.cost = question.cost.astype(np.int64)
@@ -123,7 +121,7 @@ class _Search:
         q = self.question
         if duals is None:
             outcome = ask(
-                solve_lp, replace(q, integer=None), columns=q.columns, rows=q.rows, time_limit_s=self.clock.left, seed=self.limits.seed
+                solve_lp, replace(q, integer=None), columns=q.columns, rows=q.rows, time_limit_s=self.budget.left, seed=self.budget.seed
             )  # fmt: skip
             duals = outcome.row_duals
         if duals is None:
@@ -139,7 +137,7 @@ class _Search:
     @property
     def going(self) -> bool:
         """Whether there is a rounding, a better one is possible, and nobody wants us to stop."""
-        return self.x is not None and self.value > self.target and not self.clock.over and not self.interrupted
+        return self.x is not None and self.value > self.target and not self.budget.over and not self.interrupted
 
     def take(self, x: Ints, engine: str) -> bool:
         """Believe a point if it is a rounding, keep it if it costs no more than the best; whether it costs less."""
@@ -179,17 +177,17 @@ class _Search:
             return
         if len(broken) <= FEW_BROKEN * len(whole):
             size = max(SMALLEST, 20 * len(broken))
-            while self.x is None and not self.clock.over and not self.interrupted and size < len(whole):
+            while self.x is None and not self.budget.over and not self.interrupted and size < len(whole):
                 free = self.around(broken, size, self.reduced >= 0)
-                outcome = solve_cpsat(self.restricted(free, whole), time_limit_s=self._sub_limit, seed=self.limits.seed)
+                outcome = solve_cpsat(self.restricted(free, whole), time_limit_s=self._sub_limit, seed=self.budget.seed)
                 self.interrupted |= outcome.interrupted
                 if outcome.x is not None:
                     whole[free] = np.rint(outcome.x).astype(np.int64)
                     self.take(whole, "CP-SAT around the fractional columns")
                 size *= 3
-        if self.x is None and not self.clock.over and not self.interrupted:
+        if self.x is None and not self.budget.over and not self.interrupted:
             outcome = solve_cpsat(
-                self.question, time_limit_s=self.clock.left, threads=STARTERS, seed=self.limits.seed, start=self.vertex, first=True
+                self.question, time_limit_s=self.budget.left, threads=STARTERS, seed=self.budget.seed, start=self.vertex, first=True
             )  # fmt: skip
             self.interrupted |= outcome.interrupted
             if outcome.x is not None:
@@ -205,7 +203,7 @@ class _Search:
         assert self.x is not None
         layers = _layers(self.model, self.part)
         kinds = ["surroundings", *(["layers"] if layers is not None else [])]
-        most = float(min(len(self.part), LARGEST_FREE if self.limits.time_limit_s is None else LARGEST_LIMITED))
+        most = float(min(len(self.part), LARGEST_FREE if self.budget.time_limit_s is None else LARGEST_LIMITED))
         ways = [
             _Kind(kind, by, min(float(SMALLEST), most)) for by in (("CP-SAT", "HiGHS") if self.two else ("CP-SAT",)) for kind in kinds
         ]  # fmt: skip
@@ -266,13 +264,13 @@ class _Search:
     @property
     def _sub_limit(self) -> float | None:
         """Seconds for one neighbourhood."""
-        left = self.clock.left
+        left = self.budget.left
         return None if left is None else min(left, max(SUB_LEAST_S, SUB_SHARE * left))
 
     def _by_cpsat(self, free: Ints, limit: float | None) -> Outcome:
         assert self.x is not None
         outcome = solve_cpsat(
-            self.restricted(free, self.x), time_limit_s=limit, seed=self.limits.seed, start=self.x[free].astype(float)
+            self.restricted(free, self.x), time_limit_s=limit, seed=self.budget.seed, start=self.x[free].astype(float)
         )
         self.interrupted |= outcome.interrupted
         return outcome
@@ -280,7 +278,7 @@ class _Search:
     def _by_highs(self, free: Ints, limit: float | None) -> Outcome:
         assert self.x is not None
         return ask(
-            solve_mip, self.restricted(free, self.x), columns=len(free), time_limit_s=limit, seed=self.limits.seed,
+            solve_mip, self.restricted(free, self.x), columns=len(free), time_limit_s=limit, seed=self.budget.seed,
             absolute_gap=self.step - 1e-3,
         )  # fmt: skip
 
@@ -350,12 +348,12 @@ class _Search:
             return
         cell, first = np.unique(self.model.columns.cell[self.part], return_index=True)
         steps = np.bincount(np.searchsorted(cell, self.model.columns.cell[self.part]), self.x).astype(np.int64)
-        road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.limits.seed)
-        limit = None if self.clock.left is None else WALK_SHARE * self.clock.left
+        road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.budget.seed)
+        limit = None if self.budget.left is None else WALK_SHARE * self.budget.left
         most = WALK_POSITIONS if limit is None else math.inf
         outcome = ask(
             solve_walk, road, columns=len(self.part), target=self.target, positions=most, time_limit_s=limit,
-            threads=self.limits.threads,
+            threads=self.budget.threads,
         )  # fmt: skip
         self.interrupted |= outcome.interrupted
         if outcome.x is not None:

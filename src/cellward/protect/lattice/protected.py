@@ -20,8 +20,8 @@ from cellward.protect.lattice.capacity import Capacity
 from cellward.protect.lattice.engines import Found
 from cellward.protect.lattice.linear import Row, independent, no_good, row_of
 from cellward.protect.lattice.model import RoundingModel
-from cellward.protect.method import Clock, Limits
 from cellward.protection import Protection
+from cellward.solve.budget import Budget
 
 Audited = Callable[[Ints], Protection]
 """A table as a result, which can tell whether it is shown to meet every level."""
@@ -40,8 +40,7 @@ class ProtectedSearch:
     model: RoundingModel
     guards: Sequence[Capacity]
     audited: Audited
-    limits: Limits
-    clock: Clock
+    budget: Budget
     rows: list[Row] = field(default_factory=list)
     cuts: int = 0
     no_goods: int = 0
@@ -57,7 +56,7 @@ class ProtectedSearch:
 
     def solve(self) -> Found:
         """The least protected rounding, or what the limit left of it."""
-        found = engines.solve(self.model, self.limits, self.clock, self.rows)
+        found = engines.solve(self.model, self.budget, self.rows)
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
         if found.x is None or self._audit(self.model.values(found.x)).protected is not False or self._passes(found.x):
             return found
@@ -66,11 +65,11 @@ class ProtectedSearch:
             none = Found("infeasible", f"HiGHS LP with {self._told}")
             return self._doubted(none, least) if self.doubtful else none
         while True:
-            found = engines.solve(self.model, self.limits, self.clock, self.rows)
+            found = engines.solve(self.model, self.budget, self.rows)
             named = replace(found, engine=f"{found.engine} with {self._told}")
             if found.x is None or self._passes(found.x):
                 return self._doubted(named, least) if self.doubtful else named
-            if self.clock.over or self.stuck:
+            if self.budget.over or self.stuck:
                 return Found("unknown", named.engine)
 
     def _doubted(self, found: Found, least: int | None) -> Found:
@@ -120,7 +119,7 @@ class ProtectedSearch:
         """Add the cuts that v violates; how many there are."""
         fresh = 0
         for guard in self.guards:
-            for cut in guard.cuts(v, self.clock.left):
+            for cut in guard.cuts(v, self.budget.left):
                 row = row_of(self.model, cut)
                 if row is None:
                     continue
@@ -139,13 +138,13 @@ class ProtectedSearch:
         for _ in range(MOST_ROUNDS):
             if any(row.never(model.columns) for row in self.rows):
                 return "infeasible"
-            vertex = engines.relax(model, equations, self.limits, self.clock, self.rows)
+            vertex = engines.relax(model, equations, self.budget, self.rows)
             if vertex.x is None:
                 return vertex.status
             bound = float(model.columns.cost @ vertex.x)
             poor = poor + 1 if bound - last < LEAST_GAIN * max(abs(bound), 1.0) else 0
             last = bound
-            if poor >= 3 or self.clock.over or not self._separate(self._values(vertex.x)):
+            if poor >= 3 or self.budget.over or not self._separate(self._values(vertex.x)):
                 return "optimal"
         return "optimal"
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +20,14 @@ from cellward.protect.lattice.linear import row_of
 from cellward.protect.lattice.model import RoundingModel, check_grid
 from cellward.protect.lattice.protected import ProtectedSearch as Snapping
 from cellward.protect.lattice.told_box import Boxes
-from cellward.protect.method import Clock, Limits
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
 from cellward.protect.perturbation.decimals import near
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs
 from cellward.protect.perturbation.method import SHOWN
-from cellward.protection import KEY_BYTES, Protection
+from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
+from cellward.solve.budget import Budget
 from cellward.version import __version__
 
 if TYPE_CHECKING:
@@ -54,9 +52,8 @@ class Attempt:
 
     options: CellPerturbation
     intervals: PerturbationIntervals
-    limits: Limits
-    clock: Clock
-    began: float
+    budget: Budget
+    key: bytes
 
     @property
     def instance(self) -> Instance:
@@ -71,10 +68,6 @@ class Attempt:
     def _levels(self) -> bool:
         """Whether levels are to be met."""
         return not self.options.ignore_levels and (self.instance.asks or bool(self.instance.sensitivity.sums))
-
-    @cached_property
-    def _key(self) -> bytes:
-        return secrets.token_bytes(KEY_BYTES) if self.limits.key is None else self.limits.key
 
     def solve(self) -> Protection:
         """What comes of it."""
@@ -96,23 +89,21 @@ class Attempt:
             return self._nothing(
                 "infeasible", reason, "levels of single cells", conflicting_cells=tuple(empty.tolist())
             )
-        search = CuttingPlanes(
-            self.intervals, self._costs, watched, self.limits, self.clock, lo, hi, self._ends(lo, hi)
-        )
+        search = CuttingPlanes(self.intervals, self._costs, watched, self.budget, lo, hi, self._ends(lo, hi))
         found = search.solve()
         if found.status == "infeasible":
             reason = f"no table inside the intervals meets every level ({found.engine}); {self._remedy}"
             return self._nothing("infeasible", reason, found.engine)
         if found.v is None or found.status != "optimal":
-            within = "" if self.limits.time_limit_s is None else f" within {self.limits.time_limit_s} s"
+            within = "" if self.budget.time_limit_s is None else f" within {self.budget.time_limit_s} s"
             reason = f"no protected table was found{within} ({found.engine}); give more time"
             return self._nothing("failed", reason, found.engine, limit_reached=True)
         for made in self._published(found, lo, hi, places):
             if made.protected is not False or self.options.ignore_levels:
                 return made
         reason = f"no table on {self._grid_words} near the optimum ({found.engine}) was shown to protect"
-        remedy = "give more time" if self.clock.over else f"give another grid, or {self._remedy}"
-        return self._nothing("failed", f"{reason}; {remedy}", found.engine, limit_reached=self.clock.over)
+        remedy = "give more time" if self.budget.over else f"give another grid, or {self._remedy}"
+        return self._nothing("failed", f"{reason}; {remedy}", found.engine, limit_reached=self.budget.over)
 
     # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
 
@@ -138,7 +129,7 @@ class Attempt:
         cell = np.unique(np.concatenate([own.unsafe, *(k.wanted(own.levels).cell for k in self.instance.attackers)]))
         cell = cell[self.intervals.lo[cell] < self.intervals.hi[cell]]
         up = np.array(
-            [hmac.digest(self._key, f"end of cell {i}".encode(), "sha256")[0] & 1 for i in cell.tolist()], bool
+            [hmac.digest(self.key, f"end of cell {i}".encode(), "sha256")[0] & 1 for i in cell.tolist()], bool
         )
         return cell, np.where(up, hi[cell], lo[cell]), np.where(up, lo[cell], hi[cell])
 
@@ -202,7 +193,7 @@ class Attempt:
                 made = self._snapped(fine, near, lo * fine.factor, hi * fine.factor, step, more, bound)
                 if made is not None:
                     yield made
-                if self.clock.over:
+                if self.budget.over:
                     return
         told = fine.told(self.options.knowledge)
         if self.options.grid is not None and isinstance(told, Boxes):
@@ -212,7 +203,7 @@ class Attempt:
         self, fine: PerturbationIntervals, found: FractionalOptimum, told: Boxes, step: int, bound: Fraction
     ) -> Iterator[Protection]:
         """Where the ends of the continuous optimum leave no table on the grid: all of it decided anew."""
-        search = CuttingPlanes(fine, self._costs, self._guards(fine), self.limits, self.clock, fine.lo, fine.hi)
+        search = CuttingPlanes(fine, self._costs, self._guards(fine), self.budget, fine.lo, fine.hi)
         least = search.least_on_grid(told, step)
         if least.v is not None and least.status == "optimal":
             yield self._made(fine, np.rint(least.v).astype(np.int64), found, bound)
@@ -224,7 +215,7 @@ class Attempt:
         for held in (found.held,) if found.needed is None else (found.needed, found.held):
             low, high = lo.copy(), hi.copy()
             low[held] = high[held] = np.rint(found.v[held]).astype(np.int64)
-            v = near(self.instance, low, high, self._costs, found.cuts, fine.factor, self.limits, self.clock)
+            v = near(self.instance, low, high, self._costs, found.cuts, fine.factor, self.budget)
             if v is not None:
                 yield self._made(fine, v, replace(found, held=held), bound)
 
@@ -307,9 +298,7 @@ class Attempt:
         rows = [row for cut in cuts if (row := row_of(model, cut)) is not None] if watched else []
         if len(model.impossible) or any(row.never(model.columns) for row in rows):
             return None
-        snapping = Snapping(
-            model, watched, lambda v: self._made(fine, v, found, bound), self.limits, self.clock, rows=rows
-        )
+        snapping = Snapping(model, watched, lambda v: self._made(fine, v, found, bound), self.budget, rows=rows)
         answer = snapping.solve()
         if answer.x is None:
             return None
@@ -372,7 +361,7 @@ class Attempt:
             status=status,
             aim=intervals.aim(self._objective),
             ignore_levels=self.options.ignore_levels,
-            seconds=perf_counter() - self.began,
-            key=self._key,
+            seconds=self.budget.spent,
+            key=self.key,
             **facts,
         )

@@ -16,10 +16,10 @@ from scipy.sparse import csr_array, hstack, vstack
 from cellward.exact import Bools, Floats, Ints
 from cellward.protect.lattice.capacity import SWAPPED_FROM, Capacity, Cut
 from cellward.protect.lattice.told_box import Boxes
-from cellward.protect.method import Clock, Limits
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs, Form, Master, best_form, equation_form
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
@@ -53,8 +53,7 @@ class CuttingPlanes:
     intervals: PerturbationIntervals
     costs: Costs
     guards: Sequence[Capacity]
-    limits: Limits
-    clock: Clock
+    budget: Budget
     lo: Ints
     hi: Ints
     ends: tuple[Ints, Ints, Ints] | None = None
@@ -77,20 +76,20 @@ class CuttingPlanes:
     def _planes(self, lo: Ints, hi: Ints, known: list[Cut]) -> tuple[FractionalOptimum, list[Cut]]:
         """Cutting planes between these bounds; all cuts ever found come back too."""
         form = best_form(self.intervals.instance, lo, hi, self.costs)
-        master, found, seen = Master(form, self.limits.seed), list(known), set(map(_mark, known))
+        master, found, seen = Master(form, self.budget.seed), list(known), set(map(_mark, known))
         master.add(known)
         while True:
             self.rounds += 1
-            outcome = master.solve(self.clock)
+            outcome = master.solve(self.budget)
             if outcome.x is None:
                 status: Literal["infeasible", "unknown"] = "infeasible" if outcome.status == "infeasible" else "unknown"
                 return FractionalOptimum(status, self._engine(form, master.added)), found
             v = np.clip(form.values(outcome.x), lo, hi)
-            cuts = [cut for guard in self.guards for cut in guard.cuts(v, self.clock.left)]
+            cuts = [cut for guard in self.guards for cut in guard.cuts(v, self.budget.left)]
             # A cut that the master holds and yet is missed is missed by the solver's tolerance.
             held = set(map(_mark, master.cuts))
             fresh = [cut for cut in cuts if _mark(cut) not in held]
-            if not fresh or self.clock.over or self.rounds > MOST_ROUNDS:
+            if not fresh or self.budget.over or self.rounds > MOST_ROUNDS:
                 value = self._value(v)
                 duals = master.multipliers(outcome, self.intervals.instance.relations.equations)
                 engine = self._engine(form, master.added)
@@ -154,8 +153,8 @@ class CuttingPlanes:
             solve_mip,
             model,
             columns=model.columns,
-            time_limit_s=self.clock.left,
-            seed=self.limits.seed,
+            time_limit_s=self.budget.left,
+            seed=self.budget.seed,
             absolute_gap=0.5,
         )
         return None if outcome.x is None else outcome.x[form.model.columns :] < 0.5
@@ -165,8 +164,8 @@ class CuttingPlanes:
     def _on_ends(self, told: Boxes) -> FractionalOptimum:
         """Cuts on who sits on which end: first at the plain optimum, which often has enough of them, then with the choices as 0 or 1."""
         form = best_form(self.intervals.instance, self.lo, self.hi, self.costs)
-        master = Master(form, self.limits.seed)
-        outcome = master.solve(self.clock)
+        master = Master(form, self.budget.seed)
+        outcome = master.solve(self.budget)
         duals = None if outcome.x is None else master.multipliers(outcome, self.intervals.instance.relations.equations)
         return replace(self._choosing(told, form, outcome), multipliers=duals)
 
@@ -186,7 +185,7 @@ class CuttingPlanes:
             integer=np.ones(model.columns, bool),
         )
         form = replace(form, b=csr_array(form.b * float(step)), model=steps)
-        outcome = ask(solve_mip, steps, columns=steps.columns, time_limit_s=self.clock.left, seed=self.limits.seed)
+        outcome = ask(solve_mip, steps, columns=steps.columns, time_limit_s=self.budget.left, seed=self.budget.seed)
         return self._choosing(told, form, outcome)
 
     def _choosing(self, told: Boxes, form: Form, outcome: Outcome) -> FractionalOptimum:
@@ -198,10 +197,10 @@ class CuttingPlanes:
             self.rounds += 1
             v = np.clip(form.values(outcome.x[: form.model.columns]), self.lo, self.hi)
             q = _sitting(told, v)
-            fresh = [cut for guard in self.guards for cut in guard.cuts(q, self.clock.left)]
+            fresh = [cut for guard in self.guards for cut in guard.cuts(q, self.budget.left)]
             fresh = [cut for cut in fresh if _mark(cut) not in seen]
             engine = self._engine(name, len(added))
-            if not fresh or self.clock.over or self.rounds > MOST_ROUNDS:
+            if not fresh or self.budget.over or self.rounds > MOST_ROUNDS:
                 n = len(told.lo)
                 ends = np.flatnonzero((q[:n] > 0) | (q[n:] > 0))
                 value = self._value(v)
@@ -214,8 +213,8 @@ class CuttingPlanes:
                 solve_mip,
                 model := self._with_choices(form, told, added),
                 columns=model.columns,
-                time_limit_s=self.clock.left,
-                seed=self.limits.seed,
+                time_limit_s=self.budget.left,
+                seed=self.budget.seed,
                 absolute_gap=1e-7,
             )
             name = None
@@ -233,10 +232,10 @@ class CuttingPlanes:
             for asked in levels:
                 risky[asked.cell[asked.cell < n]] = True
         enough = q * np.concatenate((risky, risky))
-        while cuts := [cut for guard in self.guards for cut in guard.cuts(enough, self.clock.left)]:
+        while cuts := [cut for guard in self.guards for cut in guard.cuts(enough, self.budget.left)]:
             more = np.unique(np.concatenate([cut.at[cut.coef > 0] for cut in cuts]))
             more = more[(q[more] > 0) & (enough[more] == 0)]
-            if not len(more) or self.clock.over:
+            if not len(more) or self.budget.over:
                 enough = q
                 break
             enough[more] = 1

@@ -16,9 +16,9 @@ import numpy as np
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.protect.lattice.capacity import Cut
-from cellward.protect.method import Clock, Limits
 from cellward.protect.perturbation.master import Costs, Form, equation_form
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.table.relations import Relations
@@ -31,8 +31,7 @@ def near(
     costs: Costs,
     cuts: Sequence[Cut],
     factor: int,
-    limits: Limits,
-    clock: Clock,
+    budget: Budget,
 ) -> Ints | None:
     """The least table with some room to its bounds and cuts, exact, in units of 1/``factor``; cells with lo = hi stay. None: there is no room."""
     moving = np.flatnonzero(lo < hi)
@@ -42,11 +41,11 @@ def near(
         return None
     parts = np.asarray(np.abs(form.matrix).sum(axis=1)).ravel()
     for room in (np.minimum(parts / 2, 4 * np.sqrt(parts)), parts / 2):
-        if clock.over:
+        if budget.over:
             return None
         margin = np.zeros(instance.cells)
         margin[moving] = (room + 1) / factor  # and the solver's own error
-        v = _inside(instance, lo, hi, costs, cuts, margin, limits, clock)
+        v = _inside(instance, lo, hi, costs, cuts, margin, budget)
         if v is None:
             return None
         out = _rounded(instance, v, moving, rest, factor, lo)
@@ -62,8 +61,7 @@ def _inside(
     costs: Costs,
     cuts: Sequence[Cut],
     margin: Floats,
-    limits: Limits,
-    clock: Clock,
+    budget: Budget,
 ) -> Floats | None:
     """The optimum with a margin to all bounds and cuts."""
     form = equation_form(instance, lo, hi, costs)
@@ -84,8 +82,8 @@ def _inside(
         model,
         columns=model.columns,
         rows=model.rows,
-        time_limit_s=clock.left,
-        seed=limits.seed,
+        time_limit_s=budget.left,
+        seed=budget.seed,
         stoppable=True,
     )
     return form.values(outcome.x) if outcome.status == "optimal" and outcome.x is not None else None

@@ -16,8 +16,8 @@ from scipy.sparse import csr_array, diags_array, eye_array, hstack
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.protect.lattice.capacity import Cut
-from cellward.protect.method import Clock
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 from cellward.solve.warm import WarmLp
@@ -165,10 +165,10 @@ class Master:
             self._lp = WarmLp(self.form.model, seed=self.seed)
         return self._lp
 
-    def solve(self, clock: Clock) -> Outcome:
+    def solve(self, budget: Budget) -> Outcome:
         """The optimum with the cuts so far."""
         lp = self._warm
-        return ask(lp.solve, columns=self.form.model.columns, rows=lp.rows, time_limit_s=clock.left)
+        return ask(lp.solve, columns=self.form.model.columns, rows=lp.rows, time_limit_s=budget.left)
 
     def purge(self, v: Floats) -> None:
         """Drop the cuts that have been slack for long."""

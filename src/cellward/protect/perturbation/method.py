@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from time import perf_counter
 from typing import Any
 
 from cellward.instance import Instance, by_level
 from cellward.protect.amounts import amounts, stated
 from cellward.protect.lattice.capacity import guards
 from cellward.protect.lattice.told_box import Requirement
-from cellward.protect.method import Clock, Limits, Method
+from cellward.protect.method import Method
 from cellward.protect.perturbation.intervals import Form, PerturbationIntervals
 from cellward.protection import Protection
 from cellward.publication.knowledge import KINDS
+from cellward.solve.budget import Budget
 
 SHOWN = 3
 """Levels named in a sentence."""
@@ -72,12 +72,11 @@ class CellPerturbation(Method):
             return f"attacker {name} knows that values are whole, which fractions would not be kept from; give a grid, such as grid=1"
         return None
 
-    def solve(self, instance: Instance, limits: Limits) -> Protection:
+    def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The least perturbation that keeps every sum and meets every level; or that there is none."""
         from cellward.protect.perturbation.attempt import Attempt  # loads scipy
 
-        began, clock = perf_counter(), Clock(limits)
-        return Attempt(self, self._intervals(instance), limits, clock, began).solve()
+        return Attempt(self, self._intervals(instance), budget, key).solve()
 
     def _intervals(self, instance: Instance) -> PerturbationIntervals:
         amount = amounts(instance, self._amount, "within" if self.form == "distance" else "base")

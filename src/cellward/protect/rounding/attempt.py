@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +19,12 @@ from cellward.protect.lattice.capacity import Capacity, guards
 from cellward.protect.lattice.model import RoundingModel, allowed_multiples, followers, small_ones
 from cellward.protect.lattice.protected import ProtectedSearch
 from cellward.protect.lattice.told_box import Around
-from cellward.protect.method import Clock, Limits
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
 from cellward.protect.rounding.unbiased import unbiased_target
 from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
+from cellward.solve.budget import Budget
 from cellward.table.table import equation_text
 from cellward.version import __version__
 
@@ -45,9 +44,8 @@ class Attempt:
     base: Ints
     rounded: Bools
     steps: int
-    limits: Limits
-    clock: Clock
-    began: float
+    budget: Budget
+    key: bytes
 
     def solve(self) -> Protection:
         """What comes of it."""
@@ -58,8 +56,8 @@ class Attempt:
         if levels and not self.options.ignore_levels:
             return self._with_levels(model)
         if self.options.goal == "any":
-            return self._answer(model, model, engines.any_rounding(model, self.limits, self.clock))
-        found = engines.solve(self._aimed(model), self.limits, self.clock)
+            return self._answer(model, model, engines.any_rounding(model, self.budget))
+        found = engines.solve(self._aimed(model), self.budget)
         return self._answer(model, model, found)
 
     def _allowed(self) -> AllowedSet:
@@ -75,7 +73,7 @@ class Attempt:
         """The model with the table to come near to: the true one, or for want of bias another."""
         if not self.options.unbiased:
             return model
-        return replace(model, target=unbiased_target(model, self.limits, self.clock))
+        return replace(model, target=unbiased_target(model, self.budget))
 
     def _with_levels(self, model: RoundingModel) -> Protection:
         """The least rounding that meets every level."""
@@ -89,23 +87,23 @@ class Attempt:
         if why := hopeless(narrowed):
             reason = f"the levels of single cells leave no rounding: {why}{self._remedy}"
             return self._nothing(model, "infeasible", reason, "levels of single cells")
-        search = ProtectedSearch(narrowed, watched, partial(self._made, model), self.limits, self.clock)
+        search = ProtectedSearch(narrowed, watched, partial(self._made, model), self.budget)
         found = search.solve()
         if found.status == "infeasible":
             return self._levels_conflict(model, found)
         if found.x is None and search.missing:
             reason = f"no rounding was shown to protect ({found.engine}); of the last one tried: {search.missing}"
-            return self._nothing(model, "failed", reason, found.engine, limit_reached=self.clock.over)
+            return self._nothing(model, "failed", reason, found.engine, limit_reached=self.budget.over)
         answer = self._answer(model, narrowed, found)
         return answer if answer.scaled is None or search.last is None else answer.knowing(search.last)
 
     def _levels_conflict(self, model: RoundingModel, found: engines.Found) -> Protection:
         """Whether sums or levels are what cannot hold, and which."""
-        plain = engines.solve(model, self.limits, self.clock)
+        plain = engines.solve(model, self.budget)
         if plain.status == "infeasible":
             return self._answer(model, model, plain)
         asked = [attacker.asked(self.instance.sensitivity.levels) for attacker in self.instance.attackers]
-        conflict = of_levels(self.instance, asked, self._unmeetable, self.clock)
+        conflict = of_levels(self.instance, asked, self._unmeetable, self.budget)
         if self.instance.sensitivity.sums and not self._unmeetable(asking(self.instance, conflict.requirements)):
             conflict = Conflict()
         words = conflict.sentence(self.instance) if conflict.requirements else "levels on sums of cells cannot be met"
@@ -124,13 +122,13 @@ class Attempt:
         narrowed = model.narrowed(*_tightest([guard.room() for guard in watched]))
         if hopeless(narrowed):
             return True
-        search = ProtectedSearch(narrowed, watched, partial(attempt._made, model), self.limits, self.clock)
+        search = ProtectedSearch(narrowed, watched, partial(attempt._made, model), self.budget)
         return search.solve().status == "infeasible"
 
     def _answer(self, model: RoundingModel, solved: RoundingModel, found: engines.Found) -> Protection:
         """The engine's answer as a Protection."""
         if found.status == "infeasible":
-            conflict = of_equations(model, self.limits, self.clock)
+            conflict = of_equations(model, self.budget)
             why = f"no table of {_multiples(self.steps)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
             return self._nothing(
                 model,
@@ -141,13 +139,13 @@ class Attempt:
                 conflicting_equations=conflict.equations,
             )
         if found.x is None or found.bound is None:
-            within = "" if self.limits.time_limit_s is None else f" within {self.limits.time_limit_s} s"
+            within = "" if self.budget.time_limit_s is None else f" within {self.budget.time_limit_s} s"
             reason = f"nothing was found{within} ({found.engine}); give more time"
             return self._nothing(model, "failed", reason, found.engine, limit_reached=True)
         v, bound = solved.values(found.x), solved.start + found.bound
         status = "optimal" if found.status == "optimal" else "feasible"
         if self.options.unbiased:  # the least for the table drawn; what the true one could have is bounded from below
-            bound = model.start + engines.bound(model, self.limits, self.clock)
+            bound = model.start + engines.bound(model, self.budget)
             status = "optimal" if bound == model.objective(v) else "feasible"
         return self._made(
             model,
@@ -156,7 +154,7 @@ class Attempt:
             bound_scaled=Fraction(bound),
             engine=found.engine,
             multipliers=found.multipliers,
-            limit_reached=found.status == "feasible" and self.clock.limited,
+            limit_reached=found.status == "feasible" and self.budget.limited,
         )
 
     @property
@@ -213,7 +211,8 @@ class Attempt:
             allowed=model.allowed,
             knowledge=self._knowledge(facts.get("scaled", self.instance.a), self._small(facts)),
             ignore_levels=self.options.ignore_levels,
-            seconds=perf_counter() - self.began,
+            key=self.key,
+            seconds=self.budget.spent,
             **facts,
         )
 

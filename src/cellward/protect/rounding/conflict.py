@@ -13,7 +13,7 @@ from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import blocks
 from cellward.protect.lattice.model import RoundingModel
 from cellward.protect.lattice.told_box import Requirement
-from cellward.protect.method import Clock, Limits
+from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.table import equation_text
 
@@ -54,7 +54,7 @@ class Conflict:
         return f"these sums of {cells} cannot hold together: {'; '.join(words)}{more}"
 
 
-def of_equations(model: RoundingModel, limits: Limits, clock: Clock) -> Conflict:
+def of_equations(model: RoundingModel, budget: Budget) -> Conflict:
     """Equations that no allowed values satisfy together, as few as a filter finds that tries to do without each."""
     relations = model.instance.relations
     block = blocks(model)
@@ -63,7 +63,7 @@ def of_equations(model: RoundingModel, limits: Limits, clock: Clock) -> Conflict
 
     def infeasible(kept: Sequence[int]) -> bool:
         part = replace(model.instance, relations=relations.take(np.array(kept, np.int64)))
-        found = engines.solve(replace(model, instance=part), limits, clock)
+        found = engines.solve(replace(model, instance=part), budget)
         return found.status == "infeasible"
 
     for label in np.unique(block).tolist():
@@ -75,7 +75,7 @@ def of_equations(model: RoundingModel, limits: Limits, clock: Clock) -> Conflict
                 return _conflict(model, equations, smallest=False)
             continue
         if infeasible(equations):
-            kept, smallest = fewest(equations, infeasible, MOST_TRIED, lambda: clock.over)
+            kept, smallest = fewest(equations, infeasible, MOST_TRIED, lambda: budget.over)
             return _conflict(model, kept, smallest=smallest)
     return _conflict(model, list(range(relations.equations)), smallest=False)
 
@@ -88,7 +88,7 @@ def _conflict(model: RoundingModel, equations: Sequence[int], *, smallest: bool)
 
 
 def of_levels(
-    instance: Instance, asked: Sequence[Levels], infeasible: Callable[[Instance], bool], clock: Clock
+    instance: Instance, asked: Sequence[Levels], infeasible: Callable[[Instance], bool], budget: Budget
 ) -> Conflict:
     """Requirements that no rounding meets together, as few as a filter finds; ``asked`` are the levels of each attacker."""
     every = [
@@ -100,7 +100,7 @@ def of_levels(
     def without_rest(kept: Sequence[Requirement]) -> bool:
         return infeasible(asking(instance, kept))
 
-    kept, smallest = fewest(every, without_rest, MOST_TRIED // 5, lambda: clock.over)
+    kept, smallest = fewest(every, without_rest, MOST_TRIED // 5, lambda: budget.over)
     return Conflict(requirements=tuple(kept), cells=tuple(sorted({need.cell for need in kept})), smallest=smallest)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,11 @@ from cellward.exact import Ints
 from cellward.instance import Instance, by_level
 from cellward.protect.amounts import amounts, stated
 from cellward.protect.lattice.model import check_grid
-from cellward.protect.method import Clock, Limits, Method
+from cellward.protect.method import Method
 from cellward.protect.rounding.attempt import Attempt
 from cellward.protection import Protection
 from cellward.publication.knowledge import KINDS
+from cellward.solve.budget import Budget
 
 MOST_STEPS = 100
 GOALS, SMALL_COUNTS = ("least", "any"), ("free", "up", "zero")
@@ -73,14 +73,13 @@ class ControlledRounding(Method):
             return "goal='any': the table asks for protection levels; use goal='least', or round without them (ignore_levels)"
         return None
 
-    def solve(self, instance: Instance, limits: Limits) -> Protection:
+    def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The least rounding that keeps every sum and meets every level, with as few steps as it takes; or the proof that there is none."""
-        began, clock = perf_counter(), Clock(limits)
         base, rounded = amounts(instance, self.base, "base"), self._rounded(instance)
         _refuse_overflow(instance, base, self.max_steps)
         check_grid(instance, np.where(rounded, base, 1))
         for steps in range(1, self.max_steps + 1):
-            attempt = Attempt(self, instance, base, rounded, steps, limits, clock, began)
+            attempt = Attempt(self, instance, base, rounded, steps, budget, key)
             found = attempt.solve()
             if found.status != "infeasible":
                 break

@@ -17,7 +17,7 @@ from cellward.exact import Floats, Ints
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import independent
 from cellward.protect.lattice.model import RoundingModel
-from cellward.protect.method import Clock, Limits
+from cellward.solve.budget import Budget
 
 ROUNDS = 8
 """Calibrations at most."""
@@ -31,13 +31,13 @@ GRID = 60
 """Residues of larger bases are pooled to so many shares of the base."""
 
 
-def unbiased_target(model: RoundingModel, limits: Limits, clock: Clock) -> Ints:
+def unbiased_target(model: RoundingModel, budget: Budget) -> Ints:
     """ξ(a): a table, additive or not, whose nearest rounding is nearly without bias."""
     cell = model.columns.cell
     a, lo, base = (x[cell] for x in (model.instance.a, model.allowed.lo, model.r))
     points = np.minimum(base, GRID)
     wanted = (a - lo) / base
-    rng = np.random.default_rng(limits.seed)
+    rng = np.random.default_rng(budget.seed)
     draw = rng.random(len(cell))
     spread = np.linspace(0.0, 1.0, GRID + 1)
     share_up = spread.copy()  # u as a function of σ/β, to begin with as if rounding were without bias already
@@ -50,7 +50,7 @@ def unbiased_target(model: RoundingModel, limits: Limits, clock: Clock) -> Ints:
     for turn in range(ROUNDS):
         target = model.instance.a.copy()
         target[cell] = lo + np.rint(sigma * base).astype(np.int64)
-        x = _vertex(replace(model, target=target), limits, clock)
+        x = _vertex(replace(model, target=target), budget)
         if x is None:
             break
         up = x > 0.5
@@ -58,7 +58,7 @@ def unbiased_target(model: RoundingModel, limits: Limits, clock: Clock) -> Ints:
         off = float(np.abs(got - want)[many >= min(FEWEST, many.max())].max(initial=0.0))
         if off < least:
             best, least = target, off
-        if off < CLOSE or clock.over:
+        if off < CLOSE or budget.over:
             break
         if turn < SHARES_FROM:
             share_up = _shares(sigma, up, share_up)
@@ -68,13 +68,13 @@ def unbiased_target(model: RoundingModel, limits: Limits, clock: Clock) -> Ints:
     return best
 
 
-def _vertex(model: RoundingModel, limits: Limits, clock: Clock) -> Floats | None:
+def _vertex(model: RoundingModel, budget: Budget) -> Floats | None:
     """x of the nearest table, where need be with fractions."""
     network = model.instance.relations.network if model.one_step else None
     if network is not None:
-        found = engines.solve(model, limits, clock)
+        found = engines.solve(model, budget)
         return None if found.x is None else found.x.astype(float)
-    return engines.relax(model, independent(model), limits, clock).x
+    return engines.relax(model, independent(model), budget).x
 
 
 def _shares(sigma: Floats, up: NDArray[np.bool_], before: Floats) -> Floats:

@@ -1,0 +1,70 @@
+"""Budget: what a piece of work may use (seconds, threads, the seed of its ties), how much of it is left, and whom it tells how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from cellward.errors import InputError
+
+Progress = Callable[[int, int], None]
+"""Told how much is done, and of how much."""
+
+
+@dataclass(kw_only=True)
+class Budget:
+    """Seconds from when it is made (None: no limit), threads, the seed of what is drawn at random, and whom to tell."""
+
+    time_limit_s: float | None = None
+    threads: int = 1
+    seed: int = 0
+    progress: Progress | None = None
+    began: float = field(default_factory=perf_counter, init=False)
+    stopped: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.time_limit_s, int | float) and not isinstance(self.time_limit_s, bool)
+        if self.time_limit_s is not None and not (number and self.time_limit_s > 0):
+            raise InputError(f"time_limit_s={self.time_limit_s}: give a positive number of seconds, or None")
+        if not isinstance(self.threads, int) or isinstance(self.threads, bool) or self.threads < 1:
+            raise InputError(f"threads={self.threads}: give at least 1")
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 2**31:
+            raise InputError(f"seed={self.seed}: give a whole number from 0 to {2**31 - 1}")
+        if self.progress is not None and not callable(self.progress):
+            raise InputError("progress: give a function of (settled, all), or None")
+
+    def stop(self) -> None:
+        """The user wants what there is (Ctrl-C): no time is left from now on."""
+        self.stopped = True
+
+    def again(self) -> Budget:
+        """As much once more, from now on."""
+        return replace(self)
+
+    def part(self, seconds: float | None) -> Budget:
+        """So much of what is left, from now on; all of it where none is named."""
+        given = [limit for limit in (seconds, self.left) if limit is not None]
+        return replace(self, time_limit_s=min(given, default=None))
+
+    @property
+    def spent(self) -> float:
+        """Seconds since it was made."""
+        return perf_counter() - self.began
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.stopped or self.time_limit_s is not None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, at least a thousandth, or None without a limit."""
+        if self.stopped:
+            return 0.001
+        return None if self.time_limit_s is None else max(self.time_limit_s - self.spent, 0.001)
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self.stopped or (self.time_limit_s is not None and self.spent >= self.time_limit_s)
