@@ -228,7 +228,7 @@ class Protection:
         v = add_up(self.scaled, sums)
         return Protection(
             instance=extended,
-            method={"name": f"sums of cells, {self.method.get('name', '')}"},
+            method={"name": "interval publication", "of": f"sums of cells, {self.method.get('name', '')}"},
             status="feasible",
             allowed=AllowedSet(v, v, np.zeros_like(v)),
             scaled=v,
@@ -310,7 +310,7 @@ class Protection:
                 raise VerificationError(f"the certificate does not hold: {verdict.reason}; nothing is released")
         return Release(
             labels=self.instance.labels,
-            scaled=np.array(certificate.content["published"], np.int64),
+            scaled=np.array(certificate.content["printed"]["value"], np.int64),
             decimals=self.instance.decimals,
             method=dict(self.method),
             relations=self.instance.relations,

@@ -58,7 +58,12 @@ class Release:
 
     def statement(self) -> dict[str, Any]:
         """The public half of the proof: the method and its parameters, and the hash that ties the release to its certificate; no true value."""
-        return {"method": dict(self.method), "decimals": self.decimals, "certificate": self.digest}
+        return {
+            "method": dict(self.method),
+            "decimals": self.decimals,
+            "printed": "values",
+            "certificate": self.digest,
+        }
 
     def save_statement(self, path: str | Path) -> Path:
         """Write the public statement as JSON, whole or not at all."""

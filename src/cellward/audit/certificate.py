@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from cellward.aim import Aim
 from cellward.allowed import AllowedSet
 from cellward.audit import verify as checker
+from cellward.audit.bound import nothing_proven
 from cellward.audit.evidence import Evidence
 from cellward.audit.knowledge import Knowledge, bound_column, compact
-from cellward.audit.sums import sensitivity_of_sums, unbounded
+from cellward.audit.sums import labels_of_sums, sensitivity_of_sums, unbounded
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND
 from cellward.files import write_whole
 from cellward.instance import Instance
 from cellward.risk.attacker import Attacker
 from cellward.risk.levels import Levels
+from cellward.table.labels import Labels
 from cellward.table.relations import Relations
 from cellward.table.sums import add_up, with_sums
 from cellward.table.table import Table
@@ -56,8 +58,10 @@ class Certificate:
         engine: str,
         salt: str,
     ) -> Certificate:
-        """State what is to be shown of published values v; without ``evidence`` the levels are ignored."""
+        """State what is to be shown of published values v, or of what ``knowledge`` leaves of them; without ``evidence`` the levels are ignored."""
         shown = () if evidence is None else evidence.shown
+        of_values = knowledge.rule not in ("suppressed", "interval")
+        weight = instance.weight if aim is None else aim.weight
         return Certificate(
             {
                 "format": checker.FORMAT,
@@ -67,17 +71,20 @@ class Certificate:
                 "decimals": instance.decimals,
                 "weight_decimals": instance.weight_decimals,
                 **_stated(instance.relations, instance.a, instance.lower, instance.upper, instance.sensitivity.levels),
-                "published": None if v is None else v.tolist(),
-                "allowed": {"lo": compact(allowed.lo), "hi": compact(allowed.hi), "step": compact(allowed.step)},
-                "weight": compact(instance.weight if aim is None else aim.weight),
-                "target": None if aim is None else aim.target.tolist(),
-                "objective": objective,
+                "labels": _labels(instance.labels),
+                "printed": None if v is None else _printed(v, knowledge),
+                "allowed": {"lo": compact(allowed.lo), "hi": compact(allowed.hi), "step": compact(allowed.step)}
+                if of_values
+                else None,
+                "weight": compact(weight),
+                "target": None if aim is None or not of_values else aim.target.tolist(),
+                "objective": objective if of_values else _objective(instance, v, knowledge, weight),
                 "knowledge": dict(knowledge.stated),
                 "protection": "none asked" if not instance.asks else "ignored" if evidence is None else "shown",
                 "attackers": [_attacker(attacker) for attacker in instance.attackers],
                 "definitions": _definitions(instance.relations) if shown else {"equation": [], "cell": []},
                 "witnesses": [_witness(one, _leaves(instance.relations)) for one in shown],
-                "bound": dict(bound),
+                "bound": dict(bound if of_values else nothing_proven().content),
                 "status": status,
                 "engine": engine,
             }
@@ -123,10 +130,11 @@ def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
         raise InputError(f"table: a {type(table).__name__} is no Table; give the table that was protected")
     s = table.sensitivity
     expected = _stated(table.relations, table.scaled, table.lower, table.upper, s.levels)
+    expected |= {"labels": _labels(table.labels), "decimals": table.decimals}
     beside = Path(path).with_name(OF_SUMS)
     if Path(path).name == OF_SUMS:
         return _verify_sums(beside, table)
-    verdict = checker.verify(path, expected={**expected, "decimals": table.decimals})
+    verdict = checker.verify(path, expected=expected)
     if not verdict or not s.sums or verdict.protected is False:
         return verdict
     second = _verify_sums(beside, table)
@@ -139,11 +147,12 @@ def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
 
 
 def _same_release(path: Path, beside: Path, second: checker.Verdict, cells: int) -> checker.Verdict:
-    """The verdict on the sums, if it says that they are protected, and in the release that the first certificate is of."""
+    """The verdict on the sums, if it says that they are protected, and from what the release of the first certificate tells of the cells."""
     first, other = (checker.load(file) for file in (path, beside))
     if second.protected is not True:
         return checker.Verdict(False, "it does not show that they are protected")
-    if first["salt"] != other["salt"] or first["published"] != other["published"][:cells]:
+    told, assumed = (checker.check_box(checker.Certificate(content)) for content in (first, other))
+    if first["salt"] != other["salt"] or any(x != y[:cells] for x, y in zip(told, assumed, strict=True)):
         return checker.Verdict(False, "it is of another release")
     return second
 
@@ -158,7 +167,8 @@ def _verify_sums(path: Path, table: Table) -> checker.Verdict:
         unbounded(table.upper, NO_BOUND, len(sums)),
         sensitivity_of_sums(n, sums).levels,
     )
-    return checker.verify(path, expected={**expected, "decimals": table.decimals})
+    labels = _labels(labels_of_sums(table.labels, sums))
+    return checker.verify(path, expected={**expected, "labels": labels, "decimals": table.decimals})
 
 
 def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Levels) -> dict[str, Any]:
@@ -175,6 +185,42 @@ def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Lev
         "upper": bound_column(upper),
         "levels": _levels(levels),
     }
+
+
+def _printed(v: Ints, knowledge: Knowledge) -> dict[str, Any]:
+    """What is printed of values v by the rule of what it tells: null where a value is withheld, or a range is open."""
+    if knowledge.rule == "interval":
+        lower, upper = (_or_none(end).tolist() for end in (knowledge.lo, knowledge.hi))
+        return {"kind": "ranges", "lower": lower, "upper": upper}
+    if knowledge.rule == "suppressed":
+        return {"kind": "withheld", "value": _or_none(knowledge.lo).tolist()}
+    return {"kind": "values", "value": v.tolist()}
+
+
+def _or_none(bounds: Ints) -> NDArray[np.object_]:
+    return np.where(np.abs(bounds) == NO_BOUND, None, bounds)  # type: ignore[call-overload,no-any-return]
+
+
+def _objective(instance: Instance, v: Ints | None, knowledge: Knowledge, weight: Ints) -> int | None:
+    """What withheld values, or ranges, cost: Σ w, or Σ w·(upper − lower), an open end at the public bound; None where there is none either."""
+    if v is None:
+        return None
+    lower = np.where(knowledge.lo == -NO_BOUND, instance.lower, knowledge.lo).astype(object)
+    upper = np.where(knowledge.hi == NO_BOUND, instance.upper, knowledge.hi).astype(object)
+    if knowledge.rule == "suppressed":
+        return int(weight.astype(object)[knowledge.lo == -NO_BOUND].sum())
+    if NO_BOUND in upper or -NO_BOUND in lower:
+        return None
+    return int((weight.astype(object) * (upper - lower)).sum())
+
+
+def _labels(labels: Labels) -> dict[str, Any]:
+    """The label columns of the release by name, and what their rows hash to."""
+    columns = labels.columns()
+    rows = json.dumps(
+        [list(row) for row in zip(*columns.values(), strict=True)], separators=(",", ":"), ensure_ascii=False
+    )
+    return {"column": list(columns), "sha256": hashlib.sha256(rows.encode()).hexdigest()}
 
 
 def _levels(levels: Levels) -> dict[str, Any]:

@@ -129,14 +129,12 @@ class Knowledge:
         """True values published except in the cells withheld, of which nothing is said."""
         lo, hi = v.copy(), v.copy()
         lo[withheld], hi[withheld] = -NO_BOUND, NO_BOUND
-        return Knowledge(lo, hi, False, {"rule": "suppressed", "withheld": np.unique(withheld).tolist()})
+        return Knowledge(lo, hi, False, {"rule": "suppressed"})
 
     @staticmethod
     def interval(lo: Ints, hi: Ints) -> Knowledge:
         """An interval published for every cell (±NO_BOUND: open to that side)."""
-        return Knowledge(
-            lo.copy(), hi.copy(), False, {"rule": "interval", "lo": bound_column(lo), "hi": bound_column(hi)}
-        )
+        return Knowledge(lo.copy(), hi.copy(), False, {"rule": "interval"})
 
     @staticmethod
     def adjusted(v: Ints, most: Ints | None = None) -> Knowledge:
