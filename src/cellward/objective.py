@@ -84,7 +84,7 @@ class Objective:
         """The objective, exact, in units of 10^−(decimals + weight_decimals)."""
         if self.measure is not None:
             assert publication.v is not None
-            measured = self.measure.exact(publication.v - instance.a, instance.decimals)
-            return measured * 10 ** (instance.decimals + instance.weight_decimals)
+            measured: Fraction = self.measure.exact(publication.v - instance.a, instance.decimals)
+            return measured * Fraction(10) ** (instance.decimals + instance.weight_decimals)
         cost = self.cost(instance, publication)
         return None if cost is None else self.of_cost(cost)

@@ -211,7 +211,11 @@ class Protection:
     @property
     def releasable(self) -> bool:
         """Whether something is published with every level met as far as it was to be."""
-        return self.publication is not None and self.failure is None and (self.ignore_levels or self.protected is not False)
+        return (
+            self.publication is not None
+            and self.failure is None
+            and (self.ignore_levels or self.protected is not False)
+        )
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ FARTHEST = 2**62
 class Knowledge:
     """lo ≤ y ≤ hi (±NO_BOUND: nothing known), ``whole``: y lies on the grid; ``stated`` is the rule as a certificate states it.
 
-    ``v``: the values it was read off, None where none are printed. ``intervals`` is False where the release tells nothing that could be turned into intervals (an adjustment without a published deviation).
+    ``v``: the values it was read off, None where none are printed.
+    ``intervals`` is False where the release tells nothing that could be turned into intervals (an adjustment without a published deviation).
     """
 
     lo: Ints

@@ -59,7 +59,7 @@ class Values(Publication):
         missed = np.flatnonzero(instance.relations.residual(self.v))
         if len(missed):
             raise VerificationError(f"the protected values miss equation {int(missed[0])}; nothing is released")
-        outside = () if allowed is None else allowed.outside(self.v)
+        outside = np.zeros(0, np.int64) if allowed is None else allowed.outside(self.v)
         if len(outside):
             name = instance.labels.name(int(outside[0]))
             raise VerificationError(f"the protected value of {name} is outside its allowed set; nothing is released")
@@ -70,4 +70,4 @@ class Values(Publication):
 
     def deviations(self, a: Ints) -> Ints:
         """|v − a|."""
-        return np.abs(self.v - a)
+        return np.asarray(np.abs(self.v - a))
