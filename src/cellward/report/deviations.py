@@ -75,10 +75,10 @@ class Deviations:
     def of(protection: Protection) -> Deviations:
         """Of the result of any method."""
         p, i = protection, protection.instance
-        if p.scaled is None:
+        if p.publication is None:
             raise VerificationError(f"a result called {p.status} has no values to measure; {p.reason}")
         unit = 10.0**i.decimals
-        deviation, a = np.abs(p.scaled - i.a) / unit, i.a / unit
+        deviation, a = p.publication.deviations(i.a) / unit, i.a / unit
         risky = _asked(protection)
         return Deviations(*(Group.of(deviation[cells], a[cells]) for cells in (np.ones_like(risky), risky, ~risky)))
 
