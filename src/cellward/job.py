@@ -25,7 +25,7 @@ from cellward.protection import Protection
 from cellward.registry import check_target
 from cellward.registry import read as read_table
 from cellward.registry import write as write_table
-from cellward.report.findings import findings_csv
+from cellward.report.sections.findings import findings_csv
 from cellward.risk.attacker import Attacker, Cell
 from cellward.risk.manual import Manual
 from cellward.risk.policy import BUILT_IN, named_rules

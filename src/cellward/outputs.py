@@ -14,7 +14,7 @@ from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
 from cellward.files.whole import write_whole
 from cellward.protection import Protection
-from cellward.report.deviations import Deviations
+from cellward.report.sections.deviations import Deviations
 
 CERTIFICATE, DETAILS = "certificate.json.gz", "protection.json"
 STATEMENT, VALUES = "release.json", "release.csv"

@@ -14,9 +14,10 @@ import numpy as np
 from cellward.errors import VerificationError
 from cellward.exact import Bools, Floats
 from cellward.protection import Protection
+from cellward.report.section import Figures, Section
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
+    pass
 
 
 COLUMNS = ("mean", "std", "max")
@@ -99,17 +100,11 @@ class Deviations:
         ]
         return "\n".join(out)
 
-    def grid(self) -> Grid:
-        """The same for the terminal."""
-        from rich.table import Table as Grid
-
-        grid = Grid(title="Deviations (confidential)", header_style="bold", box=None, title_justify="left")
-        grid.add_column("")
-        for head in ("cells", *_heads()):
-            grid.add_column(head, justify="right")
-        for name, group in self.groups:
-            grid.add_row(name, f"{group.cells:,}", *_texts(group))
-        return grid
+    def section(self) -> Section:
+        """The same as a table of figures."""
+        rows = tuple((name, f"{group.cells:,}", *_texts(group)) for name, group in self.groups)
+        figures = Figures("Deviations (confidential)", ("", "cells", *_heads()), rows)
+        return Section("deviations", (figures,))
 
 
 def _asked(protection: Protection) -> Bools:
