@@ -59,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Deviations:
-    """Deviations of all cells, of the cells at risk (those of which a level is asked), and of the others.
+    """Deviations of all cells, of the cells at risk (unsafe, or with a level asked), and of the others.
 
     >>> from cellward import ControlledAdjustment, Table
     >>> table = Table.from_equations([10, 20, 30], [[1, 1, -1]], sensitive=[0], lpl=[2], upl=[2])
@@ -108,9 +108,10 @@ class Deviations:
 
 
 def _asked(protection: Protection) -> Bools:
-    """The cells of which any attacker's levels ask something."""
+    """The unsafe cells, and those of which any attacker's levels ask something."""
     i = protection.instance
     out = np.zeros(i.cells, bool)
+    out[i.sensitivity.unsafe] = True
     for attacker in i.attackers:
         out[attacker.wanted(i.sensitivity.levels).cell] = True
     return out
