@@ -14,19 +14,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "contract"))
-
+import measure  # isort: skip (finds the oracles)
 import census
 import certificate_mutations
 import random_releases
+import release_check
 import solver_faults
 from results import Report, run_parts, table
 
@@ -48,24 +46,14 @@ SPEED, SECONDS, MEGABYTES, REFUSAL_S = 100, 60, 1024, 2
 
 def intervals(report: Report, cases: int) -> None:
     """Intervals and verdicts of every kind of release against exact linear programs, or enumeration where values are whole."""
-    started = time.perf_counter()
-    counts: Counter[str] = Counter()
-    ends: Counter[str] = Counter()
-    faults: list[str] = []
-    for seed in range(cases):
-        case = random_releases.random_release(seed)
-        compared, wrong = random_releases.compare(case)
-        counts[case.rule] += 1
-        ends[case.rule] += compared
-        faults += wrong
-    report.require(not faults, f"intervals: {len(faults)} differences, first {faults[:1]}")
-    rows: list[list[object]] = [[rule, counts[rule], f"{ends[rule]:,}"] for rule in random_releases.RULES]
+    seen, seconds = measure.many(report, "intervals", release_check.summary, cases, 100)
+    ends, faults = seen.by["ends"], seen.differences
+    rows: list[list[object]] = [[rule, seen.by["rule"][rule], f"{ends[rule]:,}"] for rule in random_releases.RULES]
     report.add(
         f"{cases:,} random releases of random tables (seeds 0 to {cases - 1:,}), one to three attackers each; "
         "both ends of every cell compared exactly with a rational simplex, or with a search over all whole tables where the attacker "
         "knows that values are whole; verdicts too: "
-        f"**{len(faults)} differences** ({time.perf_counter() - started:.0f} s).\n\n"
-        + table(["release", "tables", "ends compared"], rows)
+        f"**{len(faults)} differences** ({seconds:.0f} s).\n\n" + table(["release", "tables", "ends compared"], rows)
     )
 
 
