@@ -28,6 +28,7 @@ from unittest.mock import patch
 
 import numpy as np
 import random_releases
+import release_check
 
 import measure  # noqa: F401  # isort: skip (finds the oracles)
 import random_tables
@@ -333,7 +334,7 @@ def _judge_audit(out: Run, source: Released, found: cw.Audit, ends: Sequence[End
                         f"audit: {source.rule}, {attacker!r}, cell {i}: {end} called exact, {true} is true"
                     )
     verdicts = {
-        random_releases._verdict(source, attacker, i, *truth[k][i])
+        release_check.verdict_of(source, attacker, i, *truth[k][i])
         for k, attacker in enumerate(source.attackers)
         for i in range(n)
     }

@@ -25,7 +25,7 @@ def compare(case: Released) -> tuple[int, list[str]]:
             ends += 2
             if found.ends[row] != truth[i] or not found.intervals["exact"][row]:
                 faults.append(f"{case.rule}, {attacker!r}, cell {i}: {found.ends[row]} for {truth[i]}")
-            verdict = _verdict(case, attacker, i, *truth[i])
+            verdict = verdict_of(case, attacker, i, *truth[i])
             if verdict != found.intervals["verdict"][row]:
                 faults.append(
                     f"{case.rule}, {attacker!r}, cell {i}: {found.intervals['verdict'][row]!r} for {verdict!r} ({truth[i]})"
@@ -33,7 +33,7 @@ def compare(case: Released) -> tuple[int, list[str]]:
     return ends, faults
 
 
-def _verdict(case: Released, attacker: cw.Attacker, i: int, low: Fraction | None, high: Fraction | None) -> str:
+def verdict_of(case: Released, attacker: cw.Attacker, i: int, low: Fraction | None, high: Fraction | None) -> str:
     s, unit = case.table.sensitivity, 10**case.table.decimals
     if i in attacker.known.tolist():
         return "known to the attacker"
