@@ -27,11 +27,11 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import random_releases
-import release_check
 
 import measure  # noqa: F401  # isort: skip (finds the oracles)
+import random_releases
 import random_tables
+import release_check
 import zero_restricted
 from faulty_solvers import EVERY, KINDS, PLACES, Trap, broken
 from random_releases import Released
