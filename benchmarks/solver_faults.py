@@ -35,6 +35,7 @@ import release_check
 import zero_restricted
 from faulty_solvers import EVERY, KINDS, PLACES, Trap, broken
 from random_releases import Released
+from releases import by_hand
 from results import table
 from true_intervals import true_intervals
 
@@ -116,17 +117,8 @@ def loose_release(seed: int) -> Released:
     )
     t = t.with_sensitivity(Sensitivity.of(n, [rng.randrange(n)], *(np.array([1]) for _ in range(3))))
     withheld = [i for i in range(n) if rng.random() < 0.9]
-    release = cw.Release(
-        labels=t.labels,
-        scaled=t.scaled,
-        decimals=0,
-        method={"name": "suppression"},
-        relations=t.relations,
-        lower=t.lower,
-        upper=t.upper,
-        knowledge=cw.Knowledge.suppressed(t.scaled, np.array(withheld, np.int64)),
-        digest="",
-    )
+    told = cw.Knowledge.suppressed(t.scaled, np.array(withheld, np.int64))
+    release = by_hand(t, t.scaled, told, "suppression")
     box = [(None, None) if i in withheld else (x, x) for i, x in enumerate(a)]
     return Released("suppressed without bounds", t, release, [cw.Attacker.external()], box, False)
 

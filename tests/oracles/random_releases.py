@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from random_tables import random_case
+from releases import by_hand
 
 import cellward as cw
 from cellward.audit.knowledge import Knowledge
@@ -51,17 +52,7 @@ def random_release(seed: int) -> Released:
         for p, q in zip(table.lower.tolist(), table.upper.tolist(), strict=True)
     ]
     knowledge, v, box, whole = _released(rule, a, bounds, rng)
-    release = cw.Release(
-        labels=table.labels,
-        scaled=np.array(v, np.int64),
-        decimals=table.decimals,
-        method={"name": rule},
-        relations=table.relations,
-        lower=table.lower,
-        upper=table.upper,
-        knowledge=knowledge,
-        digest="",
-    )
+    release = by_hand(table, v, knowledge, rule)
     return Released(rule, table, release, _attackers(table, rng), box, whole)
 
 

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 
+import linear_models
 import numpy as np
 import pytest
 
@@ -21,23 +23,7 @@ from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 
 INF = np.inf
-
-
-def model_of(matrix, cost, lower, upper, row_lower, row_upper):
-    matrix = np.asarray(matrix, float).reshape(len(row_lower), len(cost))
-    rows, columns = np.nonzero(matrix)
-    counts = np.bincount(rows, minlength=len(row_lower))
-    return LinearModel(
-        cost=np.asarray(cost, float),
-        lower=np.asarray(lower, float),
-        upper=np.asarray(upper, float),
-        indptr=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        indices=columns.astype(np.int64),
-        coefs=matrix[rows, columns],
-        row_lower=np.asarray(row_lower, float),
-        row_upper=np.asarray(row_upper, float),
-        integer=np.ones(len(cost), bool),
-    )
+model_of = partial(linear_models.model_of, integer=True)
 
 
 def random_model(seed):
