@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from releases import by_hand
 
 import cellward as cw
 from cellward.audit import bound, linear, settle
@@ -290,17 +291,7 @@ def test_an_objective_too_high_does_not_make_a_cell_endless(fake):
     # x + y = 5 and x − y = 1 disclose x = 3, y = 2; one equation at a time bounds neither.
     table = cw.Table.from_equations([3, 2], [[1, 1], [1, -1]], rhs=[5, 1], lower=[None, None])
     table = table.with_sensitivity(Sensitivity.of(2, [0], *(np.array([1]) for _ in range(3))))
-    release = cw.Release(
-        labels=table.labels,
-        scaled=table.scaled,
-        decimals=0,
-        method={"name": "by hand"},
-        relations=table.relations,
-        lower=table.lower,
-        upper=table.upper,
-        knowledge=cw.Knowledge.suppressed(table.scaled, np.array([0, 1])),
-        digest="",
-    )
+    release = by_hand(table, table.scaled, cw.Knowledge.suppressed(table.scaled, np.array([0, 1])))
     fake(Session, "maximise", lambda outcome: replace(outcome, objective=1e9))
     assert cw.audit(release, table=table).protected is not True
 

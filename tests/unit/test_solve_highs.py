@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars
 import pytest
+from linear_models import model_of
 
 from cellward.errors import SolverError
 from cellward.solve import highs
@@ -19,23 +20,6 @@ from cellward.solve.highs import residual, solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 
 INF = np.inf
-
-
-def model_of(matrix, cost, lower, upper, row_lower, row_upper, integer=None):
-    matrix = np.asarray(matrix, float).reshape(len(row_lower), len(cost))
-    rows, columns = np.nonzero(matrix)
-    counts = np.bincount(rows, minlength=len(row_lower))
-    return LinearModel(
-        cost=np.asarray(cost, float),
-        lower=np.asarray(lower, float),
-        upper=np.asarray(upper, float),
-        indptr=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        indices=columns.astype(np.int64),
-        coefs=matrix[rows, columns],
-        row_lower=np.asarray(row_lower, float),
-        row_upper=np.asarray(row_upper, float),
-        integer=None if integer is None else np.asarray(integer, bool),
-    )
 
 
 def random_integer_model(seed):

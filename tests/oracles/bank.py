@@ -1,10 +1,9 @@
 """The bank: small tables of every kind, on which every protection method must keep its contract."""
 
 import numpy as np
+from paper_000 import FIGURE_1
 
 import cellward as cw
-
-FIGURE_1 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 
 
 def two_dimensional():

@@ -1,27 +1,14 @@
-"""Random adjustments: seeded small tables of every kind with levels and senses, in all forms of every distance, which must agree.
-
-python benchmarks/random_adjustments.py --cases 200 --seed 0
-"""
+"""Cellward's adjustments of random tables in all forms of every distance, which must agree."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
-from pathlib import Path
-from random import Random
-from typing import Any
+from collections.abc import Callable, Iterable
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import random_tables
+from random_adjustments import random_case
+from tally import Tally
 
 import cellward as cw
-from cellward.table.sensitivity import Sensitivity
 
 FORMS = {
     "l1": ("equation", "leaf", "cone", "network"),
@@ -33,22 +20,6 @@ FORMS = {
 CLOSE = 1e-6
 GAP = 1e-5
 """Gap by our own check that an answer called optimal may have."""
-
-
-def random_case(seed: int) -> tuple[cw.Table, list[int], dict[str, Any], Any]:
-    """A table with levels, the senses of its cells at risk, further options, and weights."""
-    rng = Random(seed)
-    made = random_tables.random_case(seed).table
-    made = replace(made, sensitivity=Sensitivity.none(made.cells))
-    many = rng.randint(1, max(1, min(5, made.cells // 3)))
-    at = sorted(rng.sample(range(made.cells), many))
-    levels = np.array([rng.randint(1, max(1, abs(int(made.scaled[i])) // 3)) for i in at], np.int64)
-    made = replace(made, sensitivity=Sensitivity.of(made.cells, at, levels, levels, 0 * levels))
-    senses = [rng.choice((1, -1)) for _ in at]
-    options: dict[str, Any] = {"zeros_stay": rng.random() < 0.5}
-    if rng.random() < 0.3:
-        options["fixed"] = [i for i in rng.sample(range(made.cells), min(2, made.cells)) if i not in at]
-    return made, senses, options, rng.choice((None, "equal", "totals"))
 
 
 def differences(seed: int, seen: Counter[str]) -> list[str]:
@@ -96,27 +67,9 @@ def differences(seed: int, seen: Counter[str]) -> list[str]:
     return out
 
 
-def compare(seeds: Iterable[int]) -> tuple[Counter[str], list[str]]:
-    """What was seen on these seeds, and where forms disagree."""
-    seen: Counter[str] = Counter()
-    wrong: list[str] = []
+def summary(seeds: Iterable[int], *, tell: Callable[[str], None] | None = None) -> Tally:
+    """What these seeds show; ``tell`` takes the differences as they come."""
+    seen = Tally()
     for seed in seeds:
-        wrong += differences(seed, seen)
-    return seen, wrong
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    seen, wrong = compare(range(options.seed, options.seed + options.cases))
-    for name, count in sorted(seen.items()):
-        print(f"{count:8,}  {name}")
-    for line in wrong:
-        print(line)
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        seen.differ(differences(seed, seen.count), tell)
+    return seen

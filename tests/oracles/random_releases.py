@@ -1,7 +1,7 @@
-"""Random releases: small tables of every kind, released by every rule there is, with attackers of every kind; judged by exact oracles.
+"""Random releases: small tables of every kind, released by every rule there is, with attackers of every kind.
 
 The tables are those of random_tables.py and some Poisson arrays. What a release tells its reader is written down here once more, straight from the
-definitions and in plain integers, so that the package's own reading (publication/knowledge.py) is judged as well.
+definitions and in plain integers, so that the package's own reading is judged as well.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-import exact_lp
-import integer_points
 import numpy as np
 from random_tables import random_case
+from releases import by_hand
 
 import cellward as cw
 from cellward.publication.knowledge import Knowledge
@@ -53,17 +52,7 @@ def random_release(seed: int) -> Released:
         for p, q in zip(table.lower.tolist(), table.upper.tolist(), strict=True)
     ]
     knowledge, v, box, whole = _released(rule, a, bounds, rng)
-    release = cw.Release(
-        labels=table.labels,
-        scaled=np.array(v, np.int64),
-        decimals=table.decimals,
-        method={"name": rule},
-        relations=table.relations,
-        lower=table.lower,
-        upper=table.upper,
-        knowledge=knowledge,
-        digest="",
-    )
+    release = by_hand(table, v, knowledge, rule)
     return Released(rule, table, release, _attackers(table, rng), box, whole)
 
 
@@ -223,65 +212,3 @@ def _attackers(table: cw.Table, rng: Random) -> list[cw.Attacker]:
         bounds = {i: bound for i, bound in lower.items() if bound is not None and i not in known}
         out.append(cw.Attacker.knowing(table, f"insider {k}", lower=bounds, exactly=known, whole=rng.random() < 0.5))
     return out
-
-
-# ---- the truth -------------------------------------------------------------------------------------------------------------------------------------
-
-
-def true_intervals(case: Released, attacker: cw.Attacker) -> list[tuple[Fraction | None, Fraction | None]]:
-    """Both ends of every cell by exact linear programs, or by enumeration of whole tables; in the table's units."""
-    far = cw.exact.NO_BOUND
-    lo: list[Bound] = []
-    hi: list[Bound] = []
-    known = dict(
-        zip(attacker.cell.tolist(), zip(attacker.lower.tolist(), attacker.upper.tolist(), strict=True), strict=True)
-    )
-    for i, (down, up) in enumerate(case.box):
-        lows = [down, int(case.table.lower[i]), known.get(i, (-far, far))[0]]
-        highs = [up, int(case.table.upper[i]), known.get(i, (-far, far))[1]]
-        lo.append(max((x for x in lows if x is not None and x > -far), default=None))
-        hi.append(min((x for x in highs if x is not None and x < far), default=None))
-    r = case.table.relations
-    rows = [r.equation(j) for j in range(r.equations)]
-    oracle: Any = integer_points if case.whole or attacker.whole else exact_lp
-    unit = 10**case.table.decimals
-    return [
-        (None if low is None else Fraction(low) / unit, None if high is None else Fraction(high) / unit)
-        for low, high in oracle.intervals(rows, lo, hi)
-    ]
-
-
-def compare(case: Released) -> tuple[int, list[str]]:
-    """How many ends were compared, and what differs: intervals, or verdicts on the cells with levels."""
-    found = cw.audit(case.release, table=case.table, attackers=case.attackers)
-    faults: list[str] = []
-    ends = 0
-    n = case.table.cells
-    for k, attacker in enumerate(case.attackers):
-        truth = true_intervals(case, attacker)
-        for i in range(n):
-            row = k * n + i
-            ends += 2
-            if found.ends[row] != truth[i] or not found.intervals["exact"][row]:
-                faults.append(f"{case.rule}, {attacker!r}, cell {i}: {found.ends[row]} for {truth[i]}")
-            verdict = _verdict(case, attacker, i, *truth[i])
-            if verdict != found.intervals["verdict"][row]:
-                faults.append(
-                    f"{case.rule}, {attacker!r}, cell {i}: {found.intervals['verdict'][row]!r} for {verdict!r} ({truth[i]})"
-                )
-    return ends, faults
-
-
-def _verdict(case: Released, attacker: cw.Attacker, i: int, low: Fraction | None, high: Fraction | None) -> str:
-    s, unit = case.table.sensitivity, 10**case.table.decimals
-    if i in attacker.known.tolist():
-        return "known to the attacker"
-    if i not in s.unsafe.tolist():
-        return ""
-    if low is not None and low == high:
-        return "exactly disclosed"
-    a = Fraction(int(case.table.scaled[i]), unit)
-    lpl, upl, spl = (Fraction(int(x[i]), unit) for x in (s.lpl, s.upl, s.spl))
-    reaches = (low is None or a - low >= lpl) and (high is None or high - a >= upl)
-    wide = low is None or high is None or high - low >= spl
-    return "protected" if reaches and wide else "under-protected"

@@ -22,9 +22,10 @@ from typing import Literal
 import exact_lp
 import numpy as np
 from exact_lp import EmptyRegionError, Row
-from random_roundings import Bound, Grid, Level, Spy, TooManyError
+from rounding_grid import Bound, Grid, TooManyError
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix
+from spies import Level, Spy
 
 MOST_EXACT = 250
 """Linear programs with at most so many columns are solved in exact arithmetic."""

@@ -1,207 +1,30 @@
-"""Random tables: seeded small tables of every kind, and an exact brute force for zero-restricted rounding to judge cellward by.
+"""Random tables: seeded small tables of every kind, each with a base and weights to round it with.
 
-The brute force reads a table's integers and equations and shares nothing else with the package: it lists the neighbouring multiples of every cell,
-goes through all choices that keep every sum, and counts the cheapest. Some cases are meant to be infeasible, some to be refused as bad input.
-
-    python benchmarks/random_tables.py --cases 2000 --seed 0 --flow
+Some are meant to have no rounding, some to be refused as bad input.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import math
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from zero_restricted import Case, neighbours, refused
 
 import cellward as cw
-from cellward.protect.lattice import engines
 
 KINDS = ("2-D", "3-D", "hierarchical", "overlapping", "linked", "equations")
 MOST_FREE = 14
 KEPT_REFUSED, KEPT_DECIDED = 0.15, 0.1
 """Shares of the draws kept that are refused, or have no free cell; the rest are drawn again."""
 
-Status = Literal["optimal", "infeasible", "refused"]
+
 Key = tuple[str, ...]
 Values = dict[Key, int]
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A table to be rounded: ``base`` and ``weights`` are what ``ControlledRounding(base).protect(table, weights=weights)`` takes."""
-
-    kind: str
-    table: cw.Table
-    base: Any
-    weights: Any = None
-    seed: int | None = None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The truth about a case: the least Σ w·|v − a| in the user's units, and how many roundings attain it."""
-
-    status: Status
-    objective: Fraction | None = None
-    optima: int = 0
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One case solved twice: the truth, the engine cellward took, and what is wrong with its answer (None: nothing)."""
-
-    answer: Answer
-    engine: str
-    fault: str | None
-
-
-# ---- brute force -------------------------------------------------------------------------------------------------------------------------------
-
-
-def brute_force(case: Case) -> Answer:
-    """Go through all choices of neighbouring multiples, one free cell after the other, dropping those that can no longer add up."""
-    if refused(case):
-        return Answer("refused")
-    choices = neighbours(case)
-    if not all(choices):
-        return Answer("infeasible")
-    table, (weight, weight_unit) = case.table, _weights(case)
-    free = [i for i, own in enumerate(choices) if len(own) == 2]
-    column = {i: k for k, i in enumerate(free)}
-    need = np.zeros(table.relations.equations, np.int64)
-    low, high = (np.zeros((len(free), len(need)), np.int64) for _ in range(2))
-    for j, (rhs, members, coefs) in enumerate(_equations(table)):
-        need[j] = rhs - sum(c * choices[i][0] for i, c in zip(members, coefs, strict=True) if i not in column)
-        for i, c in zip(members, coefs, strict=True):
-            if i in column:
-                low[column[i], j], high[column[i], j] = c * choices[i][0], c * choices[i][1]
-    # least[k], most[k]: what the free cells from k on can still add to each equation
-    least, most = (
-        np.vstack((pick(low, high)[::-1].cumsum(axis=0)[::-1], np.zeros_like(need)))
-        for pick in (np.minimum, np.maximum)
-    )
-    a = table.scaled.tolist()
-    cost = np.array([sum(weight[i] * abs(choices[i][0] - a[i]) for i in range(len(a)) if i not in column)], np.int64)
-    need = need[None, :]
-    for k, i in enumerate(free):
-        down, up = (weight[i] * abs(v - a[i]) for v in choices[i])
-        need = np.concatenate((need - low[k], need - high[k]))
-        cost = np.concatenate((cost + down, cost + up))
-        alive = ((need >= least[k + 1]) & (need <= most[k + 1])).all(axis=1)
-        need, cost = need[alive], cost[alive]
-    cost = cost[(need == 0).all(axis=1)]
-    if not len(cost):
-        return Answer("infeasible")
-    best = int(cost.min())
-    return Answer("optimal", Fraction(best, weight_unit * 10**table.decimals), int((cost == best).sum()))
-
-
-def refused(case: Case) -> bool:
-    """Whether an equation is off the grid: no multiples of its open cells' bases can make up what right-hand side and fixed cells leave."""
-    base, fixed, a = _bases(case), case.table.sensitivity.fixed.tolist(), case.table.scaled.tolist()
-    for rhs, members, coefs in _equations(case.table):
-        grid = math.gcd(*(c * base[i] for i, c in zip(members, coefs, strict=True) if not fixed[i]))
-        left = rhs - sum(c * a[i] for i, c in zip(members, coefs, strict=True) if fixed[i])
-        if grid and left % grid:
-            return True
-    return False
-
-
-def neighbours(case: Case) -> list[list[int]]:
-    """For every cell the values it may take, scaled: one or both multiples around it, its own value when fixed, nothing when bounds forbid both."""
-    t = case.table
-    columns = (x.tolist() for x in (t.scaled, t.lower, t.upper, t.sensitivity.fixed))
-    return [
-        [a] if fixed else [v for v in sorted({a // b * b, -(-a // b) * b}) if lower <= v <= upper]
-        for a, lower, upper, fixed, b in zip(*columns, _bases(case), strict=True)
-    ]
-
-
-def _equations(table: cw.Table) -> Iterable[tuple[int, list[int], list[int]]]:
-    return (table.relations.equation(j) for j in range(table.relations.equations))
-
-
-def _bases(case: Case) -> list[int]:
-    several = isinstance(case.base, list | np.ndarray)
-    exact = [Fraction(str(b)) * 10**case.table.decimals for b in (case.base if several else [case.base])]
-    assert all(b.denominator == 1 for b in exact), f"seed {case.seed}: a base is finer than the table"
-    return [int(b) for b in exact] * (1 if several else case.table.cells)
-
-
-def _weights(case: Case) -> tuple[list[int], int]:
-    """The weights as whole numbers, and what they are counted in."""
-    if case.weights is None:
-        return [1] * case.table.cells, 1
-    if isinstance(case.weights, str):
-        return case.table.weight.tolist(), 10**case.table.weight_decimals
-    exact = [Fraction(str(w)) for w in case.weights]
-    unit = math.lcm(*(w.denominator for w in exact))
-    return [int(w * unit) for w in exact], unit
-
-
-# ---- comparison --------------------------------------------------------------------------------------------------------------------------------
-
-
-def compare(case: Case, *, flow: bool = False) -> str | None:
-    """None when cellward and the brute force agree; otherwise what differs, in a line. ``flow`` sends every network to the flow solver."""
-    return solve_both_ways(case, flow=flow).fault
-
-
-def solve_both_ways(case: Case, *, flow: bool = False) -> Trial:
-    """The truth and cellward's answer, compared."""
-    answer = brute_force(case)
-    usual = engines.FLOW_FROM
-    engines.FLOW_FROM = 0 if flow else usual
-    try:
-        p = cw.ControlledRounding(case.base).protect(case.table, weights=case.weights)
-        engine, fault = p.engine, _fault(case, answer, p)
-    except cw.InputError as error:
-        as_meant = answer.status == "refused" and "the grid of its bases" in str(error)
-        engine, fault = "refused", None if as_meant else f"InputError where {answer.status} is true: {error}"
-    except Exception as error:  # noqa: BLE001 (whatever it is, it is what we look for, and the other cases go on)
-        engine, fault = "crash", f"{type(error).__name__} where {answer.status} is true: {error}"
-    finally:
-        engines.FLOW_FROM = usual
-    return Trial(answer, engine, fault and f"seed {case.seed}, {case.kind}, {engine}: {fault}")
-
-
-def _fault(case: Case, answer: Answer, p: cw.Protection) -> str | None:
-    """What is wrong with a Protection, judged by the brute force's own reading of the table."""
-    if p.status != answer.status:
-        found = f"objective {p.objective}, bound {p.bound}" if p.values is not None else p.reason
-        return f"{p.status} ({found}) where {answer.status} is true (objective {answer.objective})"
-    if p.status != "optimal":
-        return None if p.values is None and p.reason else "infeasible, but with values or without a reason"
-    v, a = p.scaled.tolist(), case.table.scaled.tolist()
-    for j, (rhs, members, coefs) in enumerate(_equations(case.table)):
-        if sum(c * v[i] for i, c in zip(members, coefs, strict=True)) != rhs:
-            return f"equation {j} is missed"
-    for i, own in enumerate(neighbours(case)):
-        if v[i] not in own:
-            return f"cell {i} is {v[i]}, not one of {own}"
-    weight, weight_unit = _weights(case)
-    cost = Fraction(sum(w * abs(x - y) for w, x, y in zip(weight, v, a, strict=True)), weight_unit)
-    stated = Fraction(p.objective_scaled, 10**p.instance.weight_decimals)
-    if not cost == stated == answer.objective * 10**case.table.decimals:
-        return f"objective stated {stated}, of its values {cost}, least {answer.objective} (·10^{case.table.decimals})"
-    if p.bound_scaled != p.objective_scaled or p.bound != p.objective or p.gap != 0:
-        return f"optimal with bound {p.bound} under objective {p.objective}"
-    if p.release().scaled.tolist() != v:
-        return "the release differs from the protected values"
-    return None
-
-
-# ---- generator ---------------------------------------------------------------------------------------------------------------------------------
 
 
 def random_case(seed: int) -> Case:
@@ -578,38 +401,3 @@ def _keys(dims: list[_Dim], part: dict[int, _Dim]) -> list[Key]:
 
 def _inner(key: Key, part: dict[int, _Dim]) -> bool:
     return all(part[k].below[key[k]] == {key[k]} for k in part)
-
-
-# ---- command line ------------------------------------------------------------------------------------------------------------------------------
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Solve random tables by brute force and by cellward, and compare.")
-    parser.add_argument("--cases", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--flow", action="store_true", help="send every network to the flow solver")
-    options = parser.parse_args(arguments)
-    seen: Counter[tuple[str, str]] = Counter()
-    taken: Counter[tuple[str, str]] = Counter()
-    faults = []
-    began = time.perf_counter()
-    for seed in range(options.seed, options.seed + options.cases):
-        case = random_case(seed)
-        trial = solve_both_ways(case, flow=options.flow)
-        seen[case.kind, trial.answer.status] += 1
-        taken[trial.engine, trial.answer.status] += 1
-        if trial.fault:
-            faults.append(trial.fault)
-            print(trial.fault, flush=True)
-    statuses = ("optimal", "infeasible", "refused")
-    for title, counts in (("kind", seen), ("engine", taken)):
-        print(f"\n{title:26}" + "".join(f"{status:>12}" for status in statuses))
-        for name in dict.fromkeys((*(KINDS if title == "kind" else ()), *sorted(first for first, _ in counts))):
-            print(f"{name:26}" + "".join(f"{counts[name, status]:12,}" for status in statuses))
-    seconds = time.perf_counter() - began
-    print(f"\n{options.cases:,} cases in {seconds:.1f} s, {len(faults)} mismatches")
-    return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
