@@ -229,7 +229,7 @@ class Certificate:
         _need(re.fullmatch("[0-9a-fA-F]{64}", _of(str, c["salt"], "salt")), "salt is not 64 hexadecimal digits")
         places = [_whole(c[name], name, 0) for name in ("decimals", "weight_decimals")]
         _need(max(places) <= MOST_DIGITS, f"more than {MOST_DIGITS} decimals")
-        self.decimals, self.places = places[0], sum(places)
+        self.decimals = places[0]
         self.a = _numbers(c["nominal"], "nominal")
         self.n = n = len(self.a)
         self._read_labels(c["labels"])
@@ -239,6 +239,7 @@ class Certificate:
         self.method = _of(dict, c["method"], "method")
         self._read_knowledge(_of(dict, c["knowledge"], "knowledge"))
         self._read_printed(c["printed"])
+        self.places = sum(places) if KINDS[self.rule] != "withheld" else places[1]  # of the objective
         self._read_allowed(c["allowed"], c["target"])
         self.weight = _column(c["weight"], "weight", n, 0)
         self.objective = None if c["objective"] is None else _of(int, c["objective"], "objective")
