@@ -1612,9 +1612,9 @@ class Result:
             still = [_count(self.counts, key, TRUE, accepted) for accepted in (True, False)]
             rows.append([f"`{key}`" if key else "all", *(f"{x:,}" for x in (*own, rejected, *still))])
         return (
-            f"Valid certificates of {self.certificates} small tables, all accepted unless listed as a failure, as are their public files. Single-field "
-            "mutations of certificates, made before anything is hashed, and mutations of release.csv and release.json (values under each rule, withheld "
-            f"values, ranges): {_told(self.counts)} Of certificates false in a claim or in evidence, again with right-hand sides, objective, status and "
+            f"Valid certificates of {self.certificates} small tables, all accepted unless listed as a failure, and their public files. One-field "
+            "mutations of certificates, made before anything is hashed, and mutations of release.csv and release.json (values under each rule, "
+            f"withheld values, ranges): {_told(self.counts)} Of certificates false in claim or evidence, again with equations, objective, status and "
             f"bound made to fit: {_told(self.fitted)} The unchanged release.csv beside changed certificates that still hold: {_told(self.beside)} "
             f"In {self.open:,} of all these a level was judged by its evidence alone (no ends found in {SECONDS} s). "
             f"**{len(self.failures)} failures** ({self.seconds:.0f} s).\n\n{table(head, rows)}"

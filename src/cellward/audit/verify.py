@@ -221,10 +221,9 @@ class Certificate:
         c = content if isinstance(content, dict) else {}
         version = c.get("version")
         _need(c.get("format") == FORMAT and type(version) is int, f"not a {FORMAT}")
+        other = f"a {FORMAT} of version {version}, and this verify.py reads version {VERSION}"
         remedy = "make the release again, or use the verify.py of the version that wrote it"
-        _need(
-            version == VERSION, f"a {FORMAT} of version {version}, and this verify.py reads version {VERSION}: {remedy}"
-        )
+        _need(version == VERSION, f"{other}: {remedy}")
         _entries(c, "certificate", *ENTRIES)
         _need(re.fullmatch("[0-9a-fA-F]{64}", _of(str, c["salt"], "salt")), "salt is not 64 hexadecimal digits")
         places = [_whole(c[name], name, 0) for name in ("decimals", "weight_decimals")]
@@ -367,9 +366,8 @@ def check_method(c: Certificate) -> None:
 def _check_rounding(c: Certificate) -> None:
     """A cell takes a multiple of its base (one that only follows: any whole value) less than ``steps`` bases away, and was free to take each."""
     s, small = c.steps, c.small
-    _need(
-        _canonical(c.method.get("steps")) == str(s), "the steps of method and knowledge are not those of one rounding"
-    )
+    same = _canonical(c.method.get("steps")) == str(s)
+    _need(same, "the steps of method and knowledge are not those of one rounding")
     only = c.method.get("only")
     follow = c.kind == "strict" and type(only) is str and only != ""
     for i, (a, base, step) in enumerate(zip(c.a, c.amount, c.step, strict=True)):
@@ -477,9 +475,8 @@ def check_attackers(c: Certificate) -> list[Attacker]:
     table, attackers, names = _levels(c, c.levels), [], set()
     strict = c.rule == "rounded" and c.kind == "strict"  # tells that values are whole
     for k, part in enumerate(c.attackers):
-        name, whole, cell, low, high, levels = _entries(
-            part, "attacker", "name", "whole", "cell", "lower", "upper", "levels"
-        )
+        entries = _entries(part, "attacker", "name", "whole", "cell", "lower", "upper", "levels")
+        name, whole, cell, low, high, levels = entries
         names.add(_of(str, name, "name of attacker"))
         _of(bool, whole, "whole of attacker")
         cells = _indices(cell, "cell of attacker", c.n)
@@ -504,9 +501,8 @@ def _levels(c: Certificate, value: Any) -> dict[int, tuple[int, int, int]]:
     return {i: (lpl, upl, spl) for i, lpl, upl, spl in rows if lpl or upl or spl}
 
 
-Definitions = dict[
-    int, tuple[int, int, int, int]
-]  # by equation: its place in the list, itself, the cell it defines, coefficient
+# By equation: its place in the list, the equation, the cell that it defines, the cell's coefficient there.
+Definitions = dict[int, tuple[int, int, int, int]]
 
 
 def check_definitions(c: Certificate) -> Definitions:
@@ -526,13 +522,12 @@ def check_definitions(c: Certificate) -> Definitions:
     return found
 
 
-Reached = list[
-    dict[int, tuple[Any, Any]]
-]  # by attacker and cell: least and greatest y − a of the witnesses that cover them
+# By attacker and cell: the least and the greatest y − a of the witnesses that cover them.
+Reached = list[dict[int, tuple[Any, Any]]]
 
 
 def check_witnesses(
-    c: Certificate, lo: list[Any], hi: list[Any], attackers: list[Attacker], definitions: Definitions
+    c: Certificate, lo: list[Any], hi: list[Any], attackers: list[Attacker], by: Definitions
 ) -> Reached:
     """Check 6: each witness y = a + Δ/d satisfies every equation and lies in the region of every attacker that it covers."""
     reached: Reached = [{} for _ in attackers]
@@ -545,7 +540,7 @@ def check_witnesses(
         d, leaves = _whole(denominator, "denominator of witness", 1), _indices(leaf, "leaf of witness", c.n)
         delta = dict(zip(leaves, _numbers(difference, "difference of witness", len(leaves)), strict=True))
         _need(0 not in delta.values(), f"witness {w} moves a leaf by 0")
-        _complete(c, delta, equations_of, definitions, w)
+        _complete(c, delta, equations_of, by, w)
         inside = all(lo[i] * d <= c.a[i] * d + x <= hi[i] * d for i, x in delta.items())
         last = -1
         for cover in _of(list, covers, "covers of witness"):
@@ -564,16 +559,14 @@ def check_witnesses(
     return reached
 
 
-def _complete(
-    c: Certificate, delta: dict[int, int], equations_of: list[list[int]], definitions: Definitions, w: int
-) -> None:
+def _complete(c: Certificate, delta: dict[int, int], equations_of: list[list[int]], by: Definitions, w: int) -> None:
     """Add to Δ, given on the leaves, what it is in the cells that definitions give; M·Δ = 0 (equations that it does not touch need no look)."""
     touched, equations = list(delta), set[int]()
     for i in touched:  # grows by the cells that the equations touched define
-        touched += [definitions[j][2] for j in equations_of[i] if j in definitions and j not in equations]
+        touched += [by[j][2] for j in equations_of[i] if j in by and j not in equations]
         equations.update(equations_of[i])
     c.pay(sum(4 * len(c.rows[j]) + 60 for j in equations) + 30 * len(touched), listed=len(delta))
-    for _, j, cell, sign in sorted(definitions[j] for j in equations & definitions.keys()):
+    for _, j, cell, sign in sorted(by[j] for j in equations & by.keys()):
         _need(cell not in delta, f"witness {w} moves a cell that is no leaf")
         if others := sum(coef * delta[i] for i, coef in c.rows[j] if i in delta):
             delta[cell] = -sign * others
