@@ -340,6 +340,39 @@ def test_a_rounding_is_to_multiples_even_where_bounds_leave_none():
     assert "cell 0 is not rounded" in refusal(content | {"allowed": {"lo": true, "hi": true, "step": 5}})
 
 
+def test_a_table_may_have_no_cells():
+    empty = INFEASIBLE_ROUNDING | {
+        "labels": certificates.labelled([], []), "equations": {"length": [], "rhs": [], "cell": [], "coef": []}, "nominal": [], "printed": values(),
+        "lower": [], "upper": [], "allowed": {"lo": [], "hi": 0, "step": 5}, "weight": [], "objective": 0, "status": "feasible", "bound": NO_BOUND,
+        "levels": certificates.NO_LEVELS, "attackers": [PUBLIC], "protection": "none asked", "definitions": {"equation": [], "cell": []},
+    }  # fmt: skip
+    assert checker.check(empty).reason.startswith("0 published values satisfy 0 equations; ")
+    assert certificates.holds(empty)
+    assert checker.check(empty | {"equations": {"length": [0, 0], "rhs": 0, "cell": [], "coef": 7}})
+    assert "true values miss equation 1" in refusal(
+        empty | {"equations": {"length": [0, 0], "rhs": [0, 1], "cell": [], "coef": 7}}
+    )
+
+
+def test_nothing_is_told_of_a_cell_that_stays_but_its_value():
+    """On paper in one step, and with small counts: base 0 is no multiple of anything, and 0 is no small count of it."""
+    paper = EVERY["rounded paper"] | {"knowledge": {"rule": "rounded", "kind": "paper", "base": [5, 0, 5], "steps": 1}}
+    assert checker.check(paper)
+    assert certificates.holds(paper)
+    for small in ("up", "zero"):
+        content = lone(0, 1, small, 0, None, 0, 0, 0, least=0, most=0)
+        assert checker.check_box(checker.Certificate(content)) == ([0], [0])
+        assert checker.check(content)
+
+
+def test_a_level_that_no_witness_covers_is_not_shown():
+    for key in ("lpl", "upl", "spl"):
+        levels = {"cell": [2], "lpl": 0, "upl": 0, "spl": 0, key: 1}
+        content = at(SEARCHED, "protection", to="shown") | {"levels": levels}
+        assert "a level of cell 2 is not shown against attacker 0" in refusal(content)
+        assert not certificates.holds(content)
+
+
 def test_a_fixed_cell_keeps_its_value():
     step = _put([5] * 16, 5, 0)
     fixed = {"lo": _put(ALLOWED["lo"], 5, 19), "hi": _put(ALLOWED["hi"], 5, 19), "step": step}
@@ -697,6 +730,7 @@ UNFREE = "was not free to be perturbed as stated, or free to go further"
         (at(NEAR, "allowed", "lo", 0, to=4), f"cell 0 {UNFREE}"),
         (at(NEAR, "allowed", "hi", 0, to=10), f"cell 0 {UNFREE}"),
         (at(NEAR, "allowed", "step", 0, to=2), f"cell 0 {UNFREE}"),
+        (at(NEAR, "allowed", to={"lo": [5, 8, 12], "hi": [7, 8, 20], "step": [2, 0, 1]}), f"cell 0 {UNFREE}"),
         (at(NEAR, "allowed", "step", 2, to=8) | {"printed": values(5, 8, 13)}, "the published value of cell 2 is not allowed"),
         (at(NEAR, "lower", to=[None, None, 13]), f"cell 2 {UNFREE}"),
         (at(NEAR, "upper", to=[8, None, None]), f"cell 0 {UNFREE}"),
@@ -927,6 +961,18 @@ def test_witnesses_do_not_grow_without_end():
         witnesses=MOVED[:1], levels={"cell": [0], "lpl": 0, "upl": 1, "spl": 0}, protection="shown",
     )  # fmt: skip
     assert refusal(content) == "witness 0 moves a cell by too many digits"
+
+
+def test_a_witness_moves_cells_by_at_most_eighty_digits():
+    """u = 10^39·x and v = k·u: a move of x by 10^39 moves v by k·10^78."""
+    equations = {"length": [2, 2], "rhs": 0, "cell": [0, 1, 1, 2], "coef": [10**39, -1, 99, -1]}
+    content = costly(
+        equations=equations, nominal=[0] * 3, printed=values(0, 0, 0), definitions={"equation": [0, 1], "cell": [1, 2]}, protection="shown",
+        witnesses=[{"denominator": 1, "leaf": [0], "difference": [10**39], "covers": []}], levels={"cell": [0], "lpl": 0, "upl": 1, "spl": 0},
+    )  # fmt: skip
+    assert refusal(content) == "a level of cell 0 is not shown against attacker 0"
+    for coef in (100, -100):
+        assert refusal(at(content, "equations", "coef", 2, to=coef)) == "witness 0 moves a cell by too many digits"
 
 
 # ---- files -------------------------------------------------------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def _read(path: Any) -> bytes:
     try:
         _need(os.stat(path).st_size <= MOST_BYTES and os.path.isfile(path), f"not a file of at most {MOST_BYTES} bytes")  # noqa: PTH113, PTH116
         with open(path, "rb") as file:  # noqa: PTH123
-            return file.read(MOST_BYTES + 1)
+            return file.read(MOST_BYTES)
     except FileNotFoundError:
         raise Unreadable("there is no such file") from None
     except (OSError, ValueError, TypeError) as error:
@@ -279,7 +279,8 @@ class Certificate:
         _need("form" not in value or self.form in ("distance", "base"), "the form of knowledge is not known")
         _need("kind" not in value or self.kind in ("paper", "strict"), "the kind of knowledge is not known")
         _need(not option or self.small in ("up", "zero"), "what knowledge says of small counts is not known")
-        self.steps = _whole(value.get("steps", 1), "steps of knowledge", 1)
+        if self.rule == "rounded":
+            self.steps = _whole(value["steps"], "steps of knowledge", 1)
         amount = value.get("base", value.get("amount", value.get("most")))
         nothing = self.rule in ("adjusted", "suppressed", "interval") and amount is None
         self.amount: Any = None if nothing else _column(amount, "base, amount or most of knowledge", self.n, 0)
@@ -516,7 +517,7 @@ def check_definitions(c: Certificate) -> Definitions:
     for place, (j, cell) in enumerate(zip(equations, cells, strict=True)):
         row = c.rows[j] if 0 <= j < len(c.rows) else []
         signs = [coef for i, coef in row if i == cell]
-        in_order = all(place_of.get(i, 0) <= place for i, _ in row)
+        in_order = all(place_of.get(i, place) <= place for i, _ in row)
         _need(signs in ([1], [-1]) and in_order, f"definition {place} is none")
         found[j] = place, j, cell, signs[0]
     return found
@@ -544,18 +545,19 @@ def check_witnesses(
         inside = all(lo[i] * d <= c.a[i] * d + x <= hi[i] * d for i, x in delta.items())
         last = -1
         for cover in _of(list, covers, "covers of witness"):
-            k, *cells = _numbers(cover, "an entry of covers") or [-1]
-            _need(last < k < len(attackers), f"witness {w} does not cover attackers in increasing order")
-            last = k
-            whole, own, _, must = attackers[k]
+            numbers = _numbers(cover, "an entry of covers")
+            rising = numbers and last < numbers[0] < len(attackers)
+            _need(rising, f"witness {w} does not cover attackers in increasing order")
+            last, *cells = numbers
+            whole, own, _, must = attackers[last]
             c.pay(5 * min(len(own), len(delta)), listed=len(cells))
             known = own.keys() & delta.keys()
             possible = all(own[i][0] * d <= c.a[i] * d + delta[i] <= own[i][1] * d for i in known)
-            _need(inside and possible and (d == 1 or not whole), f"attacker {k} can rule out witness {w}")
+            _need(inside and possible and (d == 1 or not whole), f"attacker {last} can rule out witness {w}")
             _need(len(must.keys() & set(cells)) == len(cells), f"witness {w} covers a cell twice, or one in vain")
             for i in cells:
-                (low, high), moved = reached[k].get(i, (0, 0)), Fraction(delta.get(i, 0), d)
-                reached[k][i] = min(low, moved), max(high, moved)
+                (low, high), moved = reached[last].get(i, (0, 0)), Fraction(delta.get(i, 0), d)
+                reached[last][i] = min(low, moved), max(high, moved)
     return reached
 
 
@@ -568,9 +570,9 @@ def _complete(c: Certificate, delta: dict[int, int], equations_of: list[list[int
     c.pay(sum(4 * len(c.rows[j]) + 60 for j in equations) + 30 * len(touched), listed=len(delta))
     for _, j, cell, sign in sorted(by[j] for j in equations & by.keys()):
         _need(cell not in delta, f"witness {w} moves a cell that is no leaf")
-        if others := sum(coef * delta[i] for i, coef in c.rows[j] if i in delta):
-            delta[cell] = -sign * others
-            _need(abs(others) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
+        others = sum(coef * delta[i] for i, coef in c.rows[j] if i in delta)
+        _need(abs(others) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
+        delta[cell] = -sign * others
     for j in equations:
         _need(sum(coef * delta[i] for i, coef in c.rows[j] if i in delta) == 0, f"witness {w} is no table")
 
@@ -763,7 +765,7 @@ def main(arguments: list[str]) -> int:
     for path in certificates + public:
         try:
             if path in certificates:
-                content, loaded = None, load(path)
+                loaded = load(path)
                 digest = _digest(loaded)
                 words = check(loaded, digest).reason
                 content = loaded
