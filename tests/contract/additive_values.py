@@ -9,6 +9,7 @@ from method_contract import KEY
 from twins import of_the_published, repeated, with_values
 
 import cellward as cw
+from cellward.solve.budget import Budget
 
 
 def absolute(instance, v):

@@ -4,21 +4,48 @@ The oracle goes through sets element by element and keeps every number as it sta
 """
 
 import copy
+import csv
 import gzip
 import hashlib
+import io
 import itertools
 import json
 from fractions import Fraction
+from pathlib import Path
 
 SALT = "0123456789abcdef" * 4
 NO_LEVELS = {"cell": [], "lpl": 0, "upl": 0, "spl": 0}
 NO_BOUND = {"value": None, "unit": {"size": 1, "equation": [], "multiplier": []}, "tree": []}
 PUBLIC = {"name": "public", "whole": False, "cell": [], "lower": None, "upper": None, "levels": None}
 
+
+def labelled(columns, rows):
+    """The entry on labels: their names, and what the rows hash to."""
+    text = json.dumps([list(row) for row in rows], separators=(",", ":"), ensure_ascii=False)
+    return {"column": list(columns), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def values(*v):
+    """An additive vector as it is printed."""
+    return {"kind": "values", "value": list(v)}
+
+
+def withheld(*v):
+    """True values, None where they are withheld."""
+    return {"kind": "withheld", "value": list(v)}
+
+
+def ranges(lower, upper):
+    """A range for each cell, None where it is open."""
+    return {"kind": "ranges", "lower": list(lower), "upper": list(upper)}
+
+
 # ---- a 3×3 table with margins, row by row: 20 50 10 80 / 8 19 22 49 / 17 32 12 61 / 45 101 44 190 ------------------------------------------
 
 _ROWS = [[4 * r, 4 * r + 1, 4 * r + 2, 4 * r + 3] for r in range(4)]
 _COLUMNS = [[c, c + 4, c + 8, c + 12] for c in range(4)]
+GRID = [(r, c) for r in ("north", "mid, or so", "south\nof it", "all") for c in ("x", "ÿ", '"z"', "all")]
+THREE = [("x",), ("y",), ("x and y",)]
 _NOMINAL = [20, 50, 10, 80, 8, 19, 22, 49, 17, 32, 12, 61, 45, 101, 44, 190]
 
 
@@ -44,11 +71,12 @@ def rounding(kind="strict"):
     insider = {"name": "insider", "whole": True, "cell": [5, 10], "lower": [None, 12], "upper": [22, 12], "levels": own}
     return {
         "format": "cellward certificate",
-        "version": 3,
+        "version": 4,
         "salt": SALT,
         "method": {"name": "controlled rounding", "base": "5", "steps": 1},
         "decimals": 0,
         "weight_decimals": 0,
+        "labels": labelled(("region", "kind"), GRID),
         "equations": {
             "length": [4] * 8,
             "rhs": 0,
@@ -58,7 +86,7 @@ def rounding(kind="strict"):
         "nominal": _NOMINAL.copy(),
         "lower": 0,
         "upper": [None] * 15 + [200],
-        "published": [20, 50, 10, 80, 10, 20, 20, 50, 15, 30, 15, 60, 45, 100, 45, 190],
+        "printed": values(20, 50, 10, 80, 10, 20, 20, 50, 15, 30, 15, 60, 45, 100, 45, 190),
         "allowed": {"lo": [a // 5 * 5 for a in _NOMINAL], "hi": [-(-a // 5) * 5 for a in _NOMINAL], "step": 5},
         "weight": 1,
         "target": None,
@@ -94,14 +122,15 @@ def searched():
         **rounding(),
         "method": {"name": "by hand"},
         "decimals": 1,
+        "labels": labelled(["part"], THREE),
         "equations": {"length": [3], "rhs": [5], "cell": [0, 1, 2], "coef": [2, 2, 1]},
         "nominal": [2, 2, -3],
         "lower": None,
         "upper": None,
-        "published": [2, 0, 1],
+        "printed": values(2, 0, 1),
         "allowed": {"lo": [0, 0, 1], "hi": [5, 4, 5], "step": 2},
         "objective": 6,
-        "knowledge": {"rule": "interval", "lo": [None, 0, -3], "hi": [3, None, 9]},
+        "knowledge": {"rule": "adjusted", "most": [2, 3, 8]},
         "protection": "ignored",
         "levels": {"cell": [0, 2], "lpl": [0, 1], "upl": 0, "spl": 0},
         "attackers": [copy.deepcopy(PUBLIC)],
@@ -128,7 +157,7 @@ def searched():
 
 def aimed():
     """The same with another aim, which 0, 2, 1 meets best: it costs 3, as the same tree proves."""
-    content = {**searched(), "target": [1, 3, 0], "published": [0, 2, 1], "objective": 3}
+    content = {**searched(), "target": [1, 3, 0], "printed": values(0, 2, 1), "objective": 3}
     return {**content, "bound": {**content["bound"], "value": "3"}}
 
 
@@ -136,7 +165,7 @@ def infeasible():
     """The same where z can only be 3: there is no table, modulo 4."""
     return {
         **searched(),
-        "published": None,
+        "printed": None,
         "objective": None,
         "allowed": {"lo": [0, 0, 3], "hi": [4, 4, 3], "step": [2, 2, 0]},
         "bound": {**NO_BOUND, "value": "infeasible", "tree": [_leaf("modular", 4, 1)]},
@@ -169,11 +198,12 @@ def told(knowledge, published, up, down, *, denominator=1, **changes):
         **rounding(),
         "method": {"name": "by hand"},
         "weight_decimals": 1,
+        "labels": labelled(["part"], THREE),
         "equations": {"length": [3], "rhs": 0, "cell": [0, 1, 2], "coef": [1, 1, -1]},
         "nominal": [7, 9, 16],
         "lower": None,
         "upper": None,
-        "published": published,
+        "printed": values(*published),
         "allowed": {"lo": 0, "hi": 30, "step": 1},
         "weight": [1, 2, 3],
         "objective": sum(w * abs(v - a) for w, v, a in zip([1, 2, 3], published, [7, 9, 16], strict=True)),
@@ -218,6 +248,45 @@ def perturbed(form, kind, amount, published, allowed, up, down, **changes):
     return told(_perturbed(form, kind, amount), published, up, down, method=method, allowed=sets, **changes)
 
 
+def partly(rule, printed, up, down, objective, **changes):
+    """The same of withheld values or ranges: nothing was allowed or aimed at, nothing is proven of the objective."""
+    method = {"name": {"suppressed": "cell suppression", "interval": "interval publication"}[rule]}
+    own = {"printed": printed, "method": method, "allowed": None, "target": None, "objective": objective}
+    return told({"rule": rule}, [7, 9, 16], up, down) | own | changes
+
+
+def open_range():
+    """The 3×3 table in ranges around multiples of 10, an insider, two witnesses that hold in them; one range open, and nobody knows where it ends."""
+    table = rounding()
+    lower, upper = [a // 10 * 10 for a in _NOMINAL], [a // 10 * 10 + 15 for a in _NOMINAL]
+    lower[0], upper[15], upper[3] = None, None, None
+    moves = [{"denominator": 2, "leaf": [4, 5, 8, 9], "difference": x, "covers": [[0, 4, 5], [1, 4, 5]]}
+             for x in ([9, -9, -9, 9], [-4, 4, 4, -4])]  # fmt: skip
+    return table | {
+        "method": {"name": "interval publication", "width": 15}, "printed": ranges(lower, upper), "knowledge": {"rule": "interval"},
+        "allowed": None, "target": None, "objective": None, "bound": copy.deepcopy(NO_BOUND), "witnesses": moves, "decimals": 2,
+        "levels": {"cell": [4, 5], "lpl": 2, "upl": [4, 2], "spl": [6, 0]},
+        "attackers": [copy.deepcopy(PUBLIC), table["attackers"][1] | {"whole": False, "levels": None}],
+    }  # fmt: skip
+
+
+def pattern():
+    """The 3×3 table with a circle withheld and one cell more, in hundredths; the insider knows one of them and can work out nothing of the others."""
+    table = rounding()
+    moves = [
+        {"denominator": 1, "leaf": [4, 5, 8, 9], "difference": x, "covers": [[0, 4, 5], [1, 8]]}
+        for x in ([8, -8, -8, 8], [-8, 8, 8, -8])
+    ]
+    return table | {
+        "method": {"name": "cell suppression"}, "printed": withheld(*(None if i in (4, 5, 8, 9, 12) else a for i, a in enumerate(_NOMINAL))),
+        "knowledge": {"rule": "suppressed"}, "allowed": None, "target": None, "weight": list(range(16)), "objective": 4 + 5 + 8 + 9 + 12,
+        "bound": copy.deepcopy(NO_BOUND), "witnesses": moves, "decimals": 2, "status": "feasible",
+        "levels": {"cell": [4, 5], "lpl": 8, "upl": 8, "spl": 16},
+        "attackers": [copy.deepcopy(PUBLIC), {**PUBLIC, "name": "insider", "whole": True, "cell": [9], "lower": 24, "upper": None,
+                                              "levels": {"cell": [8], "lpl": 8, "upl": 8, "spl": 0}}],
+    }  # fmt: skip
+
+
 def every():
     """All certificates by name; each of them holds."""
     asked = {"cell": [0, 1], "lpl": [3, 0], "upl": [9, 3], "spl": 0}
@@ -237,8 +306,15 @@ def every():
         "base paper": told(_perturbed("base", "paper", [4, 3, 5]), [5, 9, 14], (2, 0), (-6, 0)),
         "base strict": told(_perturbed("base", "strict", [4, 5, 7]), [8, 8, 16], (5, -4), (-3, 1)),
         "base strict fixed": told(_perturbed("base", "strict", [4, 5, 0]), [8, 8, 16], (4, -4), (-1, 1)),
-        "interval": told({"rule": "interval", "lo": [3, None, 10], "hi": [None, 12, 20]}, [7, 9, 16], (4, 0), (-4, -2)),
-        "suppressed": told({"rule": "suppressed", "withheld": [0, 2]}, [7, 9, 16], (14, 0), (-7, 0), lower=0, upper=[None, 9, 30]),
+        "interval": partly("interval", ranges([3, None, 10], [None, 12, 20]), (4, 0), (-4, -2), 66, lower=[None, 0, None], upper=[15, None, 90]),
+        "interval open": partly("interval", ranges([3, None, 10], [None, 12, 20]), (4, 0), (-4, -2), None, status="feasible"),
+        "interval of the grid": open_range(),
+        "interval infeasible": partly("interval", None, (0, 0), (0, 0), None, status="infeasible", protection="ignored",
+                                      levels={"cell": [0], "lpl": 1, "upl": 1, "spl": 0}),
+        "suppressed": partly("suppressed", withheld(None, 9, None), (14, 0), (-7, 0), 4, lower=0, upper=[None, 9, 30]),
+        "suppressed in the grid": pattern(),
+        "suppressed infeasible": partly("suppressed", None, (0, 0), (0, 0), None, status="infeasible", protection="none asked",
+                                        levels=copy.deepcopy(NO_LEVELS)),
         "adjusted": told({"rule": "adjusted", "most": [3, 0, 4]}, [6, 9, 15], (2, 0), (-4, 0), status="feasible"),
         "adjusted freely": told({"rule": "adjusted", "most": None}, [4, 12, 16], (0, 0), (0, 0), levels=asked),
         "small up": spared("up", [3, 9, 12], [5, 10, 15], [(5, 5, 5), (5, 10, 5), (10, 15, 5)], (6, 0), (-2, 1)),
@@ -277,6 +353,46 @@ def save(content, path):
     """Write a certificate file."""
     path.write_bytes(gzip.compress(canonical(content), mtime=0))
     return path
+
+
+def release(content, rows=None, *, terminator="\n"):
+    """release.csv of a certificate, written as the page says; ``rows``: the labels."""
+    rows = (GRID if len(content["nominal"]) == 16 else THREE) if rows is None else rows
+    printed = content["printed"]
+    names = ["lower", "upper"] if printed["kind"] == "ranges" else ["value"]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator=terminator)
+    writer.writerow([*content["labels"]["column"], *names])
+    columns = [[decimal(x, content["decimals"]) for x in printed[name]] for name in names]
+    writer.writerows([*labels, *fields] for labels, *fields in zip(rows, *columns, strict=True))
+    return out.getvalue()
+
+
+def decimal(x, decimals):
+    """A printed field."""
+    if x is None:
+        return ""
+    whole, rest = divmod(abs(x), 10**decimals)
+    return ("-" if x < 0 else "") + str(whole) + (f".{rest:0{decimals}}" if decimals else "")
+
+
+def statement(content):
+    """release.json of a certificate."""
+    return {
+        "method": content["method"],
+        "decimals": content["decimals"],
+        "printed": content["printed"]["kind"],
+        "certificate": digest(content),
+    }
+
+
+def save_all(content, folder):
+    """A certificate with the public files beside it."""
+    folder = Path(folder)
+    save(content, folder / "certificate.json.gz")
+    (folder / "release.csv").write_text(release(content), newline="")
+    (folder / "release.json").write_text(json.dumps(statement(content), indent=2))
+    return folder
 
 
 def changed(content, path, value):
@@ -320,7 +436,8 @@ def _others(x):
             "shown",
             "ignored",
         ]
-        more = ["cell perturbation", "up", "zero", "free", "5", 5, None]
+        more = ["cell perturbation", "cell suppression", "interval publication", "controlled tabular adjustment", "suppressed", "interval",
+                "withheld", "ranges", "values", "up", "zero", "free", "5", "0" * 64, 5, None]  # fmt: skip
         return [x + " ", x[:-1], "", *words, "none asked", "adjusted", "controlled rounding", *more]
     if isinstance(x, list):
         some = sorted({*range(min(len(x), 3)), *range(max(len(x) - 2, 0), len(x))})
@@ -415,10 +532,10 @@ def _between(low, x, high):
 
 class _Oracle:
     def __init__(self, c):
-        _keys(c, "format version salt method decimals weight_decimals equations nominal lower upper published allowed weight target objective "
+        _keys(c, "format version salt method decimals weight_decimals labels equations nominal lower upper printed allowed weight target objective "
                  "knowledge protection levels attackers definitions witnesses bound status engine")  # fmt: skip
         assert c["format"] == "cellward certificate"
-        assert _whole(c["version"]) == 3
+        assert _whole(c["version"]) == 4
         assert len(c["salt"]) == 64
         assert set(c["salt"]) <= set("0123456789abcdefABCDEF")
         assert 0 <= _whole(c["decimals"]) <= 40
@@ -429,7 +546,7 @@ class _Oracle:
         self.a = _list(c["nominal"])
         self.n = len(self.a)
         self.w = _column(c["weight"], self.n, 0)
-        self.target = self.a if c["target"] is None else _list(c["target"], self.n)
+        self.labels()
         self.lower, self.upper = _bounds(c["lower"], self.n), _bounds(c["upper"], self.n)
         self.equations()
         self.values()
@@ -440,6 +557,14 @@ class _Oracle:
         self.witnesses()
         self.requirements()
         self.bound()
+
+    def labels(self):
+        labels = _keys(self.c["labels"], "column sha256")
+        assert type(labels["column"]) is list
+        assert all(type(x) is str for x in labels["column"])
+        assert len(set(labels["column"])) == len(labels["column"])
+        assert len(labels["sha256"]) == 64
+        assert set(labels["sha256"]) <= set("0123456789abcdef")
 
     def equations(self):
         e = _keys(self.c["equations"], "length rhs cell coef")
@@ -464,37 +589,64 @@ class _Oracle:
         return out
 
     def values(self):
-        s = _keys(self.c["allowed"], "lo hi step")
-        lo, hi, self.step = _column(s["lo"], self.n), _column(s["hi"], self.n), _column(s["step"], self.n, 0)
-        assert all(z > 0 or x == y for x, y, z in zip(lo, hi, self.step, strict=True))
-        self.sets = [[x] if z == 0 else list(range(x, y + 1, z)) for x, y, z in zip(lo, hi, self.step, strict=True)]
+        kind = {
+            "rounded": "values",
+            "perturbed": "values",
+            "adjusted": "values",
+            "suppressed": "withheld",
+            "interval": "ranges",
+        }[self.c["knowledge"]["rule"]]
         assert all(_between(*x) for x in zip(self.lower, self.a, self.upper, strict=True))
         assert self.times(self.a) == self.b
-        self.v = self.c["published"]
-        assert (self.v is None) == (self.c["status"] == "infeasible")
-        if self.v is None:
-            assert self.c["objective"] is None
+        self.sets = self.step = None
+        if kind == "values":
+            s = _keys(self.c["allowed"], "lo hi step")
+            lo, hi, self.step = _column(s["lo"], self.n), _column(s["hi"], self.n), _column(s["step"], self.n, 0)
+            assert all(z > 0 or x == y for x, y, z in zip(lo, hi, self.step, strict=True))
+            self.sets = [[x] if z == 0 else list(range(x, y + 1, z)) for x, y, z in zip(lo, hi, self.step, strict=True)]
+            self.target = self.a if self.c["target"] is None else _list(self.c["target"], self.n)
         else:
-            _list(self.v, self.n)
+            assert self.c["allowed"] is None
+            assert self.c["target"] is None
+        self.p = self.c["printed"]
+        self.v = None
+        assert (self.p is None) == (self.c["status"] == "infeasible")
+        if self.p is None:
+            assert self.c["objective"] is None
+            return
+        _keys(self.p, "kind lower upper" if kind == "ranges" else "kind value")
+        assert self.p["kind"] == kind
+        if kind == "values":
+            self.v = _list(self.p["value"], self.n)
             assert self.times(self.v) == self.b
             assert all(x in s for x, s in zip(self.v, self.sets, strict=True))
-            assert _whole(self.c["objective"]) == sum(
-                w * abs(x - y) for w, x, y in zip(self.w, self.v, self.target, strict=True)
-            )
+            cost = sum(w * abs(x - y) for w, x, y in zip(self.w, self.v, self.target, strict=True))
+        elif kind == "withheld":
+            assert type(self.p["value"]) is list
+            cost = sum(self.w[i] for i, x in enumerate(_bounds(self.p["value"], self.n)) if x is None)
+        else:
+            assert type(self.p["lower"]) is type(self.p["upper"]) is list
+            cost = 0
+            for i, (low, high) in enumerate(
+                zip(_bounds(self.p["lower"], self.n), _bounds(self.p["upper"], self.n), strict=True)
+            ):
+                low, high = (self.lower[i] if low is None else low), (self.upper[i] if high is None else high)
+                cost = None if None in (cost, low, high) else cost + self.w[i] * (high - low)
+        assert cost is None if self.c["objective"] is None else _whole(self.c["objective"]) == cost
 
     def box(self):
         k = self.c["knowledge"]
         self.whole, self.free = False, False
         v = self.a if self.v is None else self.v
         self.lo, self.hi = [], []
-        if k["rule"] == "interval":
-            _keys(k, "rule lo hi")
-            self.lo, self.hi = _bounds(k["lo"], self.n), _bounds(k["hi"], self.n)
-        elif k["rule"] == "suppressed":
-            _keys(k, "rule withheld")
-            hidden = _rising(k["withheld"], self.n)
-            self.lo = [None if i in hidden else v[i] for i in range(self.n)]
-            self.hi = self.lo
+        if k["rule"] in ("interval", "suppressed"):
+            _keys(k, "rule")
+            nothing = [None] * self.n
+            self.lo = self.hi = nothing
+            if self.p is not None:
+                self.lo, self.hi = (
+                    (self.p["lower"], self.p["upper"]) if k["rule"] == "interval" else [self.p["value"]] * 2
+                )
         elif k["rule"] == "adjusted":
             _keys(k, "rule most")
             self.free = k["most"] is None
@@ -540,7 +692,7 @@ class _Oracle:
                 continue
             near = [y for y in range(v - s * b + 1, v + s * b) if y == 0 or _between(b, y, self.upper[i])]
             zero = 0 in near and self.lower[i] <= 0
-            few = v == 0 if small == "zero" else v != 0
+            few = v == 0 if small == "zero" else v > 0
             if not zero:
                 self.lo[i] = max(self.lo[i], 1 if few else b)
             if not few and not any(y >= b for y in near):
@@ -550,6 +702,14 @@ class _Oracle:
         m, k = self.c["method"], self.c["knowledge"]
         assert type(m["name"]) is str
         assert m.get("small_counts") == k.get("small")
+        names = {
+            "controlled rounding": "rounded",
+            "cell perturbation": "perturbed",
+            "controlled tabular adjustment": "adjusted",
+        }
+        names |= {"cell suppression": "suppressed", "interval publication": "interval"}
+        assert names.get(m["name"], k["rule"]) == k["rule"]
+        assert m["name"] in names or k["rule"] not in ("suppressed", "interval")
         if m["name"] == "cell perturbation":
             self.perturbation(k)
         if m["name"] != "controlled rounding":
@@ -660,7 +820,7 @@ class _Oracle:
         if self.c["protection"] != "shown":
             assert self.c["witnesses"] == []
             return
-        assert self.v is not None
+        assert self.p is not None
         for (k, i), (lpl, upl, spl) in self.needs.items():
             if self.free:
                 sides = ([self.v[i] >= self.a[i] + upl] if upl else []) + (
@@ -685,6 +845,9 @@ class _Oracle:
         bound = _keys(self.c["bound"], "value unit tree")
         unit = _keys(bound["unit"], "size equation multiplier")
         g, mu = _whole(unit["size"], 1), self.multipliers(unit)
+        if self.sets is None:
+            assert (bound["value"], g, unit["equation"], unit["multiplier"], bound["tree"]) == (None, 1, [], [], [])
+            return
         rest = sum(x * y for x, y in zip(mu, self.b, strict=True))
         for s, t, w, m in zip(self.sets, self.target, self.w, self.transposed(mu), strict=True):
             residues = {(w * abs(v - t) - m * v) % g for v in s}
@@ -698,7 +861,7 @@ class _Oracle:
         self.node(nodes, self.sets, found)
         assert list(nodes) == []
         if not found:
-            assert self.v is None
+            assert self.p is None
             assert bound["value"] == "infeasible"
             return
         value = next(x for x in range(min(found).__ceil__(), min(found).__ceil__() + g) if (x - rest) % g == 0)
