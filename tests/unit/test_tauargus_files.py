@@ -544,7 +544,7 @@ def test_hierarchies_and_code_lists_travel(folder):
     refused(
         lambda: convert_other(folder / "a.csv", folder / "x.hrc"),
         "'code' and 'label' say the same",
-            "name two columns child and parent",
+        "name two columns child and parent",
     )
 
 

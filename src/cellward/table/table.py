@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cellward.hierarchy import Hierarchy
     from cellward.risk.attacker import Cell
     from cellward.risk.find import Findings
+    from cellward.risk.policy import Policy
     from cellward.risk.rule import Rule
     from cellward.table.contributions import Contributions
 
@@ -263,12 +264,12 @@ class Table:
 
     def find(
         self,
-        *rules: Rule,
+        *rules: Rule | Policy,
         waivers: Iterable[str] = (),
         frozen: Iterable[Cell] = (),
         levels: Mapping[Cell, tuple[Any, Any, Any]] | None = None,
     ) -> Table:
-        """The same table with the cells at risk found by these rules; :attr:`findings` says why each is.
+        """The same table with the cells at risk found by these rules, or by a policy's; :attr:`findings` says why each is.
 
         ``waivers``: units that consent to publication. ``frozen``: cells already published, which stay as they are. ``levels``: levels of cells, in
         the table's units, instead of the rules'.
