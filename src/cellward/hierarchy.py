@@ -16,6 +16,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from cellward.errors import InputError
+from cellward.files.frames import with_index
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -525,7 +526,7 @@ def _frame_columns(frame: Any, names: Sequence[str], what: str, remedy: str) -> 
     import narwhals as nw
 
     try:
-        table = nw.from_native(frame, eager_only=True)
+        table = nw.from_native(with_index(frame, names), eager_only=True)
     except TypeError:
         raise InputError(
             f"{what} is {_kind(frame)}: give a pandas or polars frame (a lazy one collected), or a list of tuples"

@@ -288,12 +288,15 @@ class Job:
             given = {"hierarchies": self.hierarchies, **self.said["roles"]}
             reading = {key: value for key, value in self.said["input"].items() if key not in ("file", "kind")}
             if self.kind == "table":
-                if self.rules or self.said.get("risk"):
+                if (self.rules or self.said.get("risk")) and "frequency" not in self.said["roles"]:
                     raise InputError(
-                        "[risk] needs to know who stands behind the cells; give records, or statuses and levels as columns"
+                        "[risk] needs to know who stands behind the cells; give records, or the columns of contributors and largest contributions "
+                        "(frequency, largest), or statuses and levels as columns"
                     )
-                return read_table(self.source, **reading, **given)
-            table = Table.from_microdata(self.source, **reading, threads=self.said["output"].get("threads"), **given)
+                table = read_table(self.source, **reading, **given)
+            else:
+                threads = self.said["output"].get("threads")
+                table = Table.from_microdata(self.source, **reading, threads=threads, **given)
             exceptions = {"waivers": self._waivers(), **self._exceptions()}
             return table.find(*self.rules, **exceptions) if self.rules or any(exceptions.values()) else table
 
@@ -321,7 +324,8 @@ class Job:
         section = self.said.get("attackers", {})
         whole = section.get("whole", False)
         with naming(self.path):
-            if self.rules and table.findings is not None and len(table.findings.unsafe):
+            behind = table.contributions is not None and table.contributions.parts is not None
+            if self.rules and behind and table.findings is not None and len(table.findings.unsafe):
                 found = Attacker.from_data(
                     table,
                     respondents=section.get(

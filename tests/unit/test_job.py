@@ -413,6 +413,15 @@ def test_rules_for_a_table_of_cells_are_refused(folder, risk):
     refuses(folder, text(input=CELLS, roles='dims = ["region"]\nvalue = "n"', risk=risk), r"\[risk\]")
 
 
+def test_rules_judge_a_table_of_cells_that_counts_its_contributors(folder):
+    (folder / "cells.csv").write_text("region,n,obs,max,max2\nN1,100,5,90,8\nN2,100,9,20,15\nTotal,200,14,90,20\n")
+    roles = 'dims = ["region"]\nvalue = "n"\nfrequency = "obs"\nlargest = ["max", "max2"]'
+    made = job(folder, text(input=CELLS, roles=roles, risk='rules = ["PPercent(10)"]'))
+    table = made.table()
+    assert named(table, table.sensitive) == {("N1",)}
+    assert [attacker.name for attacker in made.attackers(table)] == ["external"]
+
+
 # ---- risk ----------------------------------------------------------------------------------------------------------------------------------
 
 
