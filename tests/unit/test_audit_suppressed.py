@@ -7,17 +7,15 @@ import pytest
 from scipy.optimize import linprog
 
 import cellward as cw
-from cellward.publication.knowledge import Knowledge
 from cellward.publication.release import Release
+from cellward.publication.withheld import Withheld
 
 
 def release_of(table, withheld):
-    """True values but for those withheld, which stand at 0."""
-    published = table.scaled.copy()
-    published[withheld] = 0
+    """True values but for those withheld."""
     return Release(
-        labels=table.labels, scaled=published, decimals=table.decimals, method={"name": "suppression"}, relations=table.relations,
-        lower=table.lower, upper=table.upper, knowledge=Knowledge.suppressed(table.scaled, np.array(withheld, np.int64)), digest="",
+        labels=table.labels, publication=Withheld.of(table.scaled, np.array(withheld, np.int64)), decimals=table.decimals,
+        method={"name": "suppression"}, relations=table.relations, lower=table.lower, upper=table.upper, digest="",
     )  # fmt: skip
 
 
@@ -53,11 +51,28 @@ def test_intervals_of_withheld_cells(shape, truth):
     assert determined  # tables in which nothing is hidden are among them
 
 
+@pytest.mark.parametrize("truth", [False, True])
+def test_linked_and_overlapping_tables_too(truth):
+    nuts = cw.Hierarchy.from_dict({"Total": {"N": ["n1", "n2"], "S": ["s1", "s2"]}, "East": ["n2", "s2"]})
+    frame = {"r": ["n1", "n2", "s1", "s2"] * 2, "x": ["a"] * 4 + ["b"] * 4, "n": [3, 4, 5, 6, 7, 8, 9, 1]}
+    table = cw.Table.from_frame(frame, dims=["r", "x"], value="n", hierarchies={"r": nuts})
+    table = cw.link(
+        table,
+        cw.Table.from_frame({"r": ["East", "Total"], "n": [19, 43]}, dims=["r"], value="n", hierarchies={"r": nuts}),
+    )
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        withheld = sorted(rng.choice(table.cells, 7, replace=False).tolist())
+        found = cw.audit(release_of(table, withheld), table=table if truth else None)
+        for i, low, high in zip(*(found.intervals[name] for name in ("cell", "lower", "upper")), strict=True):
+            assert (low, high) == pytest.approx(expected(table, withheld, i))
+
+
 def test_a_release_at_odds_with_its_equations_is_refused():
     table = cw.Table.from_array([[1, 2], [3, 4]])
     wrong = release_of(table, [0])
     values = table.scaled.copy()
     values[8] += 1
-    wrong = replace(wrong, knowledge=Knowledge.suppressed(values, np.array([0])))
+    wrong = replace(wrong, publication=Withheld.of(values, np.array([0])))
     with pytest.raises(cw.InputError, match="contradict each other"):
         cw.audit(wrong)

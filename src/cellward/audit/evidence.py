@@ -16,7 +16,7 @@ from cellward.audit.settle import Question, settle
 from cellward.errors import VerificationError
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
-from cellward.publication.knowledge import Knowledge
+from cellward.publication.publication import Publication
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
@@ -56,20 +56,22 @@ class Evidence:
         return f"Evidence({self.requirements:,} levels{lost}{open_}, {len(self.shown):,} witnesses)"
 
 
-def show_levels(instance: Instance, v: Ints, knowledge: Knowledge, budget: Budget | None = None) -> Evidence:
+def show_levels(instance: Instance, publication: Publication, budget: Budget | None = None) -> Evidence:
     """Witnesses for every level of every attacker, or the requirements that fail."""
     asked = [attacker.asked(instance.sensitivity.levels) for attacker in instance.attackers]
     requirements = sum(map(len, asked))
     if not requirements:
         return Evidence(0)
+    knowledge, v = publication.knowledge, publication.v
     if not knowledge.intervals:
+        assert v is not None
         return Evidence(requirements, missing=tuple(_inside(instance, v, asked)))
     regions = [
         Region.of(instance.relations, instance.lower, instance.upper, knowledge, attacker, instance.a)
         for attacker in instance.attackers
     ]
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
-    ends = settle(questions, instance.labels, [instance.a, v], budget or Budget())
+    ends = settle(questions, instance.labels, [instance.a, *(() if v is None else (v,))], budget or Budget())
     missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]
     if missing:
         sentences, settled = zip(*missing, strict=True)

@@ -16,7 +16,7 @@ from cellward.protect.adjustment.flow import least_flow
 from cellward.protect.adjustment.senses import Senses
 
 if TYPE_CHECKING:
-    from cellward.protect.adjustment.attempt import Attempt
+    from cellward.protect.adjustment.attempt import AdjustmentAttempt
 
 
 FEW = 1500
@@ -28,7 +28,7 @@ LARGE, FINE, ROUGH = 200_000, 1e-9, 1e-7
 GAP = 1e-6
 
 
-def solve(attempt: Attempt, problem: Problem, near: Continuous | None = None) -> Continuous:
+def solve(attempt: AdjustmentAttempt, problem: Problem, near: Continuous | None = None) -> Continuous:
     """The continuous optimum in the form asked for, or the one that suits; ``near``: the answer to nearly the same problem."""
     form = _form(attempt, problem) if near is None else near.form
     norm = problem.distance.norm
@@ -48,14 +48,14 @@ def solve(attempt: Attempt, problem: Problem, near: Continuous | None = None) ->
         if norm != "l2":
             raise InputError(f"form='sums' does not go with norm={norm!r}; use 'leaf' or 'auto'")
         found = _sums(attempt, problem)
-        if found.status == "optimal" or attempt.options.form != "auto" or not _few(problem):
+        if found.status == "optimal" or attempt.method.form != "auto" or not _few(problem):
             return found
         return leaf.solve(problem, attempt.budget.left)
     raise InputError(f"form={form!r} does not go with this table and norm={norm!r}; use 'auto'")
 
 
-def _form(attempt: Attempt, problem: Problem) -> Form:
-    norm, asked = problem.distance.norm, attempt.options.form
+def _form(attempt: AdjustmentAttempt, problem: Problem) -> Form:
+    norm, asked = problem.distance.norm, attempt.method.form
     if asked != "auto":
         return asked  # type: ignore[return-value]
     if norm == "huber" or not problem.whole_still:
@@ -82,7 +82,7 @@ def _few(problem: Problem) -> bool:
     return bool(problem.compact.matrix.shape[1] <= leaf.MOST)
 
 
-def _cone(attempt: Attempt, problem: Problem) -> Continuous:
+def _cone(attempt: AdjustmentAttempt, problem: Problem) -> Continuous:
     from scipy.sparse import csr_matrix
 
     from cellward.solve.cones import solve_cones
@@ -106,7 +106,7 @@ def _cone(attempt: Attempt, problem: Problem) -> Continuous:
     return checked(problem, "cone", answer.solver, answer.z, answer.multipliers, GAP)
 
 
-def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Continuous, Senses, Room]:
+def solve_with_senses(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> tuple[Continuous, Senses, Room]:
     """The optimum for the senses, some turned or bent where they do not go together, as far as that is allowed."""
     room = senses.room(free)
     answer = _within(attempt, room)
@@ -118,7 +118,7 @@ def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Con
     ):  # what is drawn above the levels gives way before a sense is given up
         senses = turning.turn_senses(attempt, replace(senses.lowered(senses.asked), conflict=senses.conflict[:0]), free)
     if len(senses.conflict):
-        amount = turning.bending(attempt, senses, free) if attempt.options.soft_levels else None
+        amount = turning.bending(attempt, senses, free) if attempt.method.soft_levels else None
         if amount is None:
             return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
         senses = senses.bending(amount)
@@ -129,7 +129,7 @@ def solve_with_senses(attempt: Attempt, senses: Senses, free: Room) -> tuple[Con
     return again, senses, room
 
 
-def _second_opinion(attempt: Attempt, problem: Problem, first: Continuous) -> Continuous:
+def _second_opinion(attempt: AdjustmentAttempt, problem: Problem, first: Continuous) -> Continuous:
     """Where senses seem to go together and yet no optimum was found: what other forms say; infeasible only where none has an optimum."""
     linear, few = problem.distance.norm in ("l1", "linf"), problem.distance.norm != "huber" and _few(problem)
     forms = ["equation" if linear else "cone", *(["leaf"] if few and problem.whole_still else [])]
@@ -147,16 +147,16 @@ def _second_opinion(attempt: Attempt, problem: Problem, first: Continuous) -> Co
     return (best or claims or points or found)[0]
 
 
-def _within(attempt: Attempt, room: Room) -> Continuous:
+def _within(attempt: AdjustmentAttempt, room: Room) -> Continuous:
     if len(room.empty):
         return Continuous("infeasible", "equation", "bounds of single cells")
     found = _flow(attempt, room)
     return solve(attempt, attempt.problem(room.lo, room.hi)) if found is None else found
 
 
-def _flow(attempt: Attempt, room: Room) -> Continuous | None:
+def _flow(attempt: AdjustmentAttempt, room: Room) -> Continuous | None:
     """Least L1 in a network, in steps of the grid, where all values that may move are on it; None: not asked for, or not such a table."""
-    asked = attempt.options.form
+    asked = attempt.method.form
     if attempt.distance.norm != "l1" or asked not in ("auto", "network"):
         return None
     if asked == "auto" and attempt.instance.cells < FLOW_FROM:
@@ -186,7 +186,7 @@ def _flow(attempt: Attempt, room: Room) -> Continuous | None:
     )
 
 
-def _sums(attempt: Attempt, problem: Problem) -> Continuous:
+def _sums(attempt: AdjustmentAttempt, problem: Problem) -> Continuous:
     """Least squares by prices on the equations, without a matrix where the table is an array."""
     from cellward.solve.least_squares import least_squares
     from cellward.table.leaf_sums import leaf_sums

@@ -18,8 +18,9 @@ from cellward.errors import InputError, SolverError, VerificationError
 from cellward.exact import LARGEST, Bools, Floats, Ints
 from cellward.instance import Weights
 from cellward.protect.adjustment import engines, equation, leaf
-from cellward.protect.adjustment.attempt import Attempt
+from cellward.protect.adjustment.attempt import AdjustmentAttempt
 from cellward.protect.adjustment.continuous import Continuous, Problem, value
+from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.faces import CLEAR, DeviationFace, MultiplierFace
 from cellward.protect.adjustment.method import ControlledAdjustment
@@ -164,7 +165,7 @@ class DisclosureStudy:
 
     def __post_init__(self) -> None:
         p = self.protection
-        if "senses" not in p.details:
+        if not isinstance(p.details, AdjustmentDetails):
             name = p.method.get("name", "") or "no adjustment"
             if p.scaled is None and name == "controlled tabular adjustment":
                 raise VerificationError(f"a result called {p.status} has nothing to study; {p.reason}")
@@ -197,14 +198,19 @@ class DisclosureStudy:
     # ---- what was solved -----------------------------------------------------------------------------------------------------------------------
 
     @property
+    def _details(self) -> AdjustmentDetails:
+        assert isinstance(self.protection.details, AdjustmentDetails)
+        return self.protection.details
+
+    @property
     def cells(self) -> Ints:
         """The cells at risk, by number."""
-        return np.array(list(self.protection.details["senses"]), np.int64)
+        return np.array(list(self._details.senses), np.int64)
 
     @property
     def senses(self) -> Ints:
         """Which way each moves: +1 or −1."""
-        return np.array(list(self.protection.details["senses"].values()), np.int64)
+        return np.array(list(self._details.senses.values()), np.int64)
 
     @property
     def levels(self) -> Floats:
@@ -228,13 +234,15 @@ class DisclosureStudy:
     def problem(self) -> Problem:
         """The problem that was solved, in units of the table's last decimal."""
         p, i = self.protection, self.protection.instance
-        r, distance = i.relations, self.protection.measure
+        r, distance = i.relations, self.protection.sought.measure
         if not isinstance(distance, Distance):
             sensitive = np.zeros(i.cells, bool)
             sensitive[self.cells] = True
             distance = Distance("l1", i.weight, i.weight, i.weight_decimals, sensitive)
         still = Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs)) if r.rhs.any() else r
-        lo, hi = p.allowed.lo - i.a, p.allowed.hi - i.a
+        allowed = p.sought.allowed
+        assert allowed is not None
+        lo, hi = allowed.lo - i.a, allowed.hi - i.a
         no_end = np.abs(i.a) + LARGEST // 2
         low, high = (end / 10.0**i.beyond for end in (lo, hi))
         low, high = np.where(lo <= -no_end, -np.inf, low), np.where(hi >= no_end, np.inf, high)
@@ -255,7 +263,9 @@ class DisclosureStudy:
             if few and (found := leaf.solve(problem, budget.left)).status != "unknown":
                 return found
             cone = ControlledAdjustment(norm=self.norm, form="cone")
-            return engines.solve(Attempt(cone, self.protection.instance, budget, self.protection.key), problem)
+            return engines.solve(
+                AdjustmentAttempt(cone, self.protection.instance, budget, self.protection.key), problem
+            )
 
     @cached_property
     def optimum(self) -> Continuous:

@@ -18,7 +18,7 @@ from cellward.protect.adjustment.draws import Room
 from cellward.protect.adjustment.senses import Senses
 
 if TYPE_CHECKING:
-    from cellward.protect.adjustment.attempt import Attempt
+    from cellward.protect.adjustment.attempt import AdjustmentAttempt
 
 
 MOST_ROUNDS = 60
@@ -32,7 +32,7 @@ PATIENCE = 4
 """Rounds in which a cell may fall short on its own side before it is turned."""
 
 
-def alike(attempt: Attempt, senses: Senses, free: Room) -> Senses:
+def alike(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Senses:
     """Senses in which cells that always move alike are of one mind: that of the first of them, where it is free to choose. Not counted as turned."""
     near = leaf.Nearest(attempt.problem(free.lo, free.hi), senses.cell)
     wish = senses.sense * near.sign
@@ -44,7 +44,7 @@ def alike(attempt: Attempt, senses: Senses, free: Room) -> Senses:
     return replace(senses, sense=np.where(turn & senses.turnable, -senses.sense, senses.sense))
 
 
-def turn_senses(attempt: Attempt, senses: Senses, free: Room) -> Senses:
+def turn_senses(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Senses:
     """Senses and levels that some table reaches, few turned; or, with ``conflict`` set, the nearest to that which was found."""
     if not len(senses.cell):
         return senses
@@ -84,7 +84,7 @@ def turn_senses(attempt: Attempt, senses: Senses, free: Room) -> Senses:
     return _bent(attempt, senses, free)
 
 
-def _bent(attempt: Attempt, senses: Senses, free: Room) -> Senses:
+def _bent(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Senses:
     """What a linear program that bends levels says of them: ``conflict`` are the cells whose levels had to bend."""
     amount = bending(attempt, senses, free)
     if amount is None:
@@ -94,7 +94,7 @@ def _bent(attempt: Attempt, senses: Senses, free: Room) -> Senses:
     return replace(drawn, conflict=senses.cell[left > 0])
 
 
-def bending(attempt: Attempt, senses: Senses, free: Room) -> Ints | None:
+def bending(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Ints | None:
     """By how much each level must give way at least, in units of what is published; None where that does not help."""
     factor = attempt.factor
     found = equation.least_bending(

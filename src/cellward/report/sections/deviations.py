@@ -14,9 +14,10 @@ import numpy as np
 from cellward.errors import VerificationError
 from cellward.exact import Bools, Floats
 from cellward.protection import Protection
+from cellward.report.section import Figures, Section
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
+    pass
 
 
 COLUMNS = ("mean", "std", "max")
@@ -58,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Deviations:
-    """Deviations of all cells, of the cells at risk (those of which a level is asked), and of the others.
+    """Deviations of all cells, of the cells at risk (unsafe, or with a level asked), and of the others.
 
     >>> from cellward import ControlledAdjustment, Table
     >>> table = Table.from_equations([10, 20, 30], [[1, 1, -1]], sensitive=[0], lpl=[2], upl=[2])
@@ -75,10 +76,10 @@ class Deviations:
     def of(protection: Protection) -> Deviations:
         """Of the result of any method."""
         p, i = protection, protection.instance
-        if p.scaled is None:
+        if p.publication is None:
             raise VerificationError(f"a result called {p.status} has no values to measure; {p.reason}")
         unit = 10.0**i.decimals
-        deviation, a = np.abs(p.scaled - i.a) / unit, i.a / unit
+        deviation, a = p.publication.deviations(i.a) / unit, i.a / unit
         risky = _asked(protection)
         return Deviations(*(Group.of(deviation[cells], a[cells]) for cells in (np.ones_like(risky), risky, ~risky)))
 
@@ -99,23 +100,18 @@ class Deviations:
         ]
         return "\n".join(out)
 
-    def grid(self) -> Grid:
-        """The same for the terminal."""
-        from rich.table import Table as Grid
-
-        grid = Grid(title="Deviations (confidential)", header_style="bold", box=None, title_justify="left")
-        grid.add_column("")
-        for head in ("cells", *_heads()):
-            grid.add_column(head, justify="right")
-        for name, group in self.groups:
-            grid.add_row(name, f"{group.cells:,}", *_texts(group))
-        return grid
+    def section(self) -> Section:
+        """The same as a table of figures."""
+        rows = tuple((name, f"{group.cells:,}", *_texts(group)) for name, group in self.groups)
+        figures = Figures("Deviations (confidential)", ("", "cells", *_heads()), rows)
+        return Section("deviations", (figures,))
 
 
 def _asked(protection: Protection) -> Bools:
-    """The cells of which any attacker's levels ask something."""
+    """The unsafe cells, and those of which any attacker's levels ask something."""
     i = protection.instance
     out = np.zeros(i.cells, bool)
+    out[i.sensitivity.unsafe] = True
     for attacker in i.attackers:
         out[attacker.wanted(i.sensitivity.levels).cell] = True
     return out

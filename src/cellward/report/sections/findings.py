@@ -7,7 +7,23 @@ import io
 
 from cellward import exact
 from cellward.errors import InputError
+from cellward.report.section import Lines, Section
 from cellward.table.table import Table
+
+
+def findings_section(table: Table) -> Section:
+    """A table from records in a few lines, and what was found in it."""
+    lines = []
+    if (c := table.contributions) is not None:
+        left_out = f", {c.dropped:,} left out (no value or no code)" if c.dropped else ""
+        lines.append(f"{c.records:,} records added up{left_out}.")
+    if table.findings is not None:
+        lines += table.findings.lines()
+    if sums := len(table.sensitivity.sums):
+        what = "1 sum of cells is" if sums == 1 else f"{sums:,} sums of cells are"
+        lines.append(f"{what} dominated by one respondent, and to be protected too.")
+    return Section("findings", (Lines(tuple(lines)),))
+
 
 _COLUMNS = ("value", "records", "contributors", "rules", "lpl", "upl", "spl", "reasons")
 

@@ -11,11 +11,12 @@ import numpy as np
 
 from cellward.audit.audit import Audit
 from cellward.files.whole import write_whole
+from cellward.report.section import Lines, Section
 
 _MOST_LISTED = 20
 
 
-def audit_lines(audit: Audit) -> list[str]:
+def audit_section(audit: Audit) -> Section:
     """A few lines: the verdicts counted, the widths, and the cells that fail."""
     c = audit.intervals
     width = np.asarray(c["upper"], float) - np.asarray(c["lower"], float)
@@ -47,7 +48,7 @@ def audit_lines(audit: Audit) -> list[str]:
             if audit.open
             else "every value is as far off as its levels ask, but no intervals are published"
         )
-    return [*lines, last]
+    return Section("audit", (Lines((*lines, last)),))
 
 
 def audit_summary(audit: Audit) -> dict[str, Any]:

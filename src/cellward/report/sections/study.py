@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
 
 from cellward.protect.adjustment.study import Alternatives, DisclosureStudy
+from cellward.report.section import Figures, Lines, Section
 
 _MOST_LISTED = 20
 
@@ -31,31 +29,23 @@ def study_summary(
     return out if alternatives is None else {**out, "alternatives": alternatives.to_dict()}
 
 
-def show_study(
-    study: DisclosureStudy,
-    console: Console,
-    *,
-    errors: Iterable[float] = (0.0, 1.0),
-    alternatives: Alternatives | None = None,
-) -> None:
-    """Print the cells at risk with the largest multipliers, and the lines."""
-    if len(study.cells):
-        console.print(_grid(study, alternatives))
-    for line in study_lines(study, errors=errors, alternatives=alternatives):
-        console.print(line, markup=False, soft_wrap=True)
+def study_section(
+    study: DisclosureStudy, *, errors: Iterable[float] = (0.0, 1.0), alternatives: Alternatives | None = None
+) -> Section:
+    """The cells at risk with the largest multipliers, and the lines."""
+    lines = Lines(tuple(study_lines(study, errors=errors, alternatives=alternatives)))
+    return Section("study", (_figures(study, alternatives), lines) if len(study.cells) else (lines,))
 
 
-def _grid(study: DisclosureStudy, alternatives: Alternatives | None) -> Grid:
-    grid = Grid(title="Levels of cells at risk (confidential)", header_style="bold", box=None, title_justify="left")
-    grid.add_column("cell")
-    for head in ("level", "deviation", "multiplier", *(() if alternatives is None else ("in all optima",))):
-        grid.add_column(head, justify="right")
+def _figures(study: DisclosureStudy, alternatives: Alternatives | None) -> Figures:
     order = np.argsort(-study.multipliers, kind="stable")
     levels, deviations, multipliers = study.senses * study.levels, study.deviations[study.cells], study.multipliers
+    rows = []
     for k in order[:_MOST_LISTED].tolist():
         ends = [] if alternatives is None else [f"{alternatives.lower[k]:+.6g} to {alternatives.upper[k]:+.6g}"]
-        numbers = (f"{levels[k]:+.6g}", f"{deviations[k]:+.6g}", f"{multipliers[k]:.6g}", *ends)
-        grid.add_row(Text(study.protection.instance.labels.name(int(study.cells[k]))), *numbers)
+        name = study.protection.instance.labels.name(int(study.cells[k]))
+        rows.append((name, f"{levels[k]:+.6g}", f"{deviations[k]:+.6g}", f"{multipliers[k]:.6g}", *ends))
     if len(order) > _MOST_LISTED:
-        grid.add_row(f"… and {len(order) - _MOST_LISTED:,} more")
-    return grid
+        rows.append((f"… and {len(order) - _MOST_LISTED:,} more",))
+    heads = ("cell", "level", "deviation", "multiplier", *(() if alternatives is None else ("in all optima",)))
+    return Figures("Levels of cells at risk (confidential)", heads, tuple(rows))
