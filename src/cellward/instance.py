@@ -43,7 +43,14 @@ def by_level(relations: Relations, given: Mapping[Any, Any], what: str) -> list[
     """One entry a cell from one a level of sums; a level that is not named takes that of the next one below it."""
     named = named_levels(given, what)
     last, ladder = named[0], []
-    for level in range(int(relations.height.max(initial=0)) + 1):
+    highest = int(relations.height.max(initial=0))
+    if max(named) > highest:
+        has = "no sums, so level 0 only" if not highest else f"the levels 0 to {highest}"
+        raise InputError(
+            f"{what}: there is no level {max(named)}, the table has {has} (0: cells that are no sum, a total one above the highest of its parts); "
+            "leave it out"
+        )
+    for level in range(highest + 1):
         last = named.get(level, last)
         ladder.append(last)
     return [ladder[level] for level in relations.height.tolist()]

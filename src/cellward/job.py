@@ -15,8 +15,7 @@ from cellward.errors import InputError
 from cellward.files.text import decode_file, naming
 from cellward.files.toml_file import read_toml
 from cellward.formats.attackers import read_attackers
-from cellward.formats.csv_file import read_rows
-from cellward.formats.hrc import read_hrc
+from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
 from cellward.outputs import FILES, summary, write_outputs
 from cellward.protect.method import Method
@@ -202,27 +201,25 @@ class Job:
         total = self.said["roles"].get("total", "Total")
         total = total if isinstance(total, str) else str(total.get(dim, "Total"))
         if isinstance(given, str):
-            return read_hrc(self._beside(given), total=total)
+            return read_hierarchy(self._beside(given), total=total)
         where = f"[hierarchies] {dim}"
         if not isinstance(given, dict):
             raise InputError(
-                f"{where}: give a .hrc file, or {{file = …, levels = […]}}, or {{file = …, child = …, parent = …}}"
+                f"{where}: give a file (.hrc or a table), or {{file = …, levels = […]}}, or {{file = …, child = …, parent = …}}"
             )
-        _refuse_unknown(given, {"file": _TEXT, "levels": _LIST, "child": _TEXT, "parent": _TEXT, "lead": _TEXT}, where)
+        keys = {"file": _TEXT, "levels": _LIST, "lead": _TEXT, **dict.fromkeys(("child", "parent", "grouping"), _TEXT)}
+        _refuse_unknown(given, keys, where)
+        options = {key: value for key, value in given.items() if key != "file"}
+        if "file" not in given and not options.keys() & {"levels", "child", "parent"}:
+            raise InputError(
+                f"{where}: name the columns of {self.source.name} with levels = […], or with child and parent"
+            )
         file = self._beside(given["file"]) if "file" in given else self.source
-        if "lead" in given:
-            return read_hrc(file, total=total, lead=str(given["lead"]))
-        wanted = given.get("levels") or [given.get("parent"), given.get("child")]
-        if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
-            raise InputError(f"{where}: name the columns of {file.name} with levels = […], or with child and parent")
-        header, rows, _ = read_rows(file)
-        if lost := [name for name in wanted if name not in header]:
-            raise InputError(f"{where}: {file} has no column {lost[0]!r}; it has {', '.join(header[:12])}")
-        at = [header.index(name) for name in wanted]
-        paths = list(dict.fromkeys(tuple(row[k] for k in at) for row in rows))
-        if "levels" in given:
-            return Hierarchy.from_levels(paths, total=total)
-        return Hierarchy.from_parents([(child, parent or None) for parent, child in paths])
+        separator = None if "file" in given else self.said["input"].get("separator")
+        try:
+            return read_hierarchy(file, total=total, separator=separator, **options)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -275,12 +272,14 @@ class Job:
             given = {"hierarchies": self.hierarchies, **self.said["roles"]}
             reading = {key: value for key, value in self.said["input"].items() if key not in ("file", "kind")}
             if self.kind == "table":
-                if self.rules or self.said.get("risk"):
+                if (self.rules or self.said.get("risk")) and "frequency" not in self.said["roles"]:
                     raise InputError(
-                        "[risk] needs to know who stands behind the cells; give records, or statuses and levels as columns"
+                        "[risk] needs to know who stands behind the cells; give records, or the columns of contributors and largest contributions "
+                        "(frequency, largest), or statuses and levels as columns"
                     )
-                return read_table(self.source, **reading, **given)
-            table = Table.from_microdata(self.source, **reading, threads=self._output.get("threads"), **given)
+                table = read_table(self.source, **reading, **given)
+            else:
+                table = Table.from_microdata(self.source, **reading, threads=self._output.get("threads"), **given)
             exceptions = {"waivers": self._waivers(), **self._exceptions()}
             return table.find(*self.rules, **exceptions) if self.rules or any(exceptions.values()) else table
 
@@ -308,7 +307,8 @@ class Job:
         section = self.said.get("attackers", {})
         whole = section.get("whole", False)
         with naming(self.path):
-            if self.rules and table.findings is not None and len(table.findings.unsafe):
+            behind = table.contributions is not None and table.contributions.parts is not None
+            if self.rules and behind and table.findings is not None and len(table.findings.unsafe):
                 found = Attacker.from_data(
                     table,
                     respondents=section.get(

@@ -117,7 +117,7 @@ BAD = {
     "JJ text in a number column": (jj(JJ.replace("2.5", "x")), r"t\.jj line 4, column weight: 'x' is not a number"),
     "JJ NaN": (jj(JJ.replace("0 3 1", "0 nan 1")), r"t\.jj line 3, column value: 'nan' is not a number"),
     "an unknown status": (csv("region,n,s\nN1,3,q\n", "--status", "s"), r"t\.csv line 2, column s: the status 'q' is not known"),
-    "a negative level": (csv("region,n,l\nN1,3,-1\n", "--lpl", "l"), r"lpl: the level of cell 0 is negative"),
+    "a negative level": (csv("region,n,l\nN1,3,-1\n", "--lpl", "l"), r"lpl: the level of \(N1\) is negative, -1"),
     "a negative weight": (csv("region,n,w\nN1,3,-1\n", "--weight", "w"), r"a negative weight"),
     # files
     "an empty CSV": (csv(""), r"t\.csv: the file is empty; give a file"),

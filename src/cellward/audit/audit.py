@@ -313,9 +313,11 @@ def _cells(case: _Case, cells: str | Iterable[Cell]) -> Ints:
 
 
 def _center(relations: Relations, y: Ints) -> Ints:
-    """A whole table that obeys the equations: this one, or, where it is no table (withheld values), one made of the leaf form."""
+    """A whole table that obeys the equations: this one, or, where it is no table (withheld values), zeros, or one made of the leaf form."""
     if not relations.residual(y).any():
         return y
+    if not relations.rhs.any():
+        return np.zeros_like(y)
     form = relations.leaf_form
     if form.condition.shape[0]:
         raise InputError(

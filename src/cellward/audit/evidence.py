@@ -22,15 +22,18 @@ from cellward.table.levels import Levels
 from cellward.table.relations import ranges
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shown:
     """A witness and what it shows: for some attackers (by number) the cells whose levels it helps to meet."""
 
     witness: Witness
     covers: tuple[tuple[int, Ints], ...]
 
+    def __repr__(self) -> str:
+        return f"Shown({sum(len(cells) for _, cells in self.covers):,} levels of {len(self.covers):,} attackers)"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """What is shown of the levels: witnesses, and a sentence for each requirement that is not met (or was not settled in time)."""
 
@@ -44,6 +47,13 @@ class Evidence:
     def protected(self) -> bool:
         """Whether every level is shown to be met."""
         return not self.missing
+
+    def __repr__(self) -> str:
+        if not self.requirements:
+            return "Evidence(nothing asked)"
+        lost = f", {len(self.missing):,} not met" if self.missing else ", all met"
+        open_ = f", {self.unsettled:,} of them not settled" if self.unsettled else ""
+        return f"Evidence({self.requirements:,} levels{lost}{open_}, {len(self.shown):,} witnesses)"
 
 
 def show_levels(instance: Instance, publication: Publication, budget: Budget | None = None) -> Evidence:

@@ -158,6 +158,15 @@ class AttackerModel:
         return Fraction(_dot(whole[used], rows.rhs[used]) + _dot(reduced[moved], best), denominator)
 
 
+def see_the_only_one(ends: Ends) -> None:
+    """Where every cell is determined there is one table at most, and nothing to ask a solver."""
+    low, high = ends.outer
+    if ends.start is None and np.array_equal(low, high):
+        if not ends.region.contains(low):
+            raise _contradiction()
+        ends.see(low)
+
+
 def push(ends: Ends, rng: np.random.Generator, budget: Budget) -> None:
     """Linear programs (integer ones where values are whole and vertices are not) that drive all open ends outwards at once."""
     if not any(map(np.any, ends.open)):
@@ -225,6 +234,8 @@ def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: in
     """One end: the linear program's bound, a table that meets it, or the integer program's word."""
     sign = 1 if side == HIGH else -1
     at = int(np.searchsorted(model.free, i))
+    if at == len(model.free) or int(model.free[at]) != i:
+        return  # determined: any table that is found shows it
     cost = np.zeros(len(model.free))
     cost[at] = sign
     outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
@@ -290,9 +301,13 @@ def _refuse_empty(ends: Ends, outcome: Outcome) -> None:
             f"{outcome.solver} finds no table where one is known, in an attacker's problem; nothing is released"
         )
     if outcome.status == "infeasible":
-        raise InputError(
-            "the release and what the attacker knows contradict each other: no table satisfies both; correct the attacker"
-        )
+        raise _contradiction()
+
+
+def _contradiction() -> InputError:
+    return InputError(
+        "the release and what the attacker knows contradict each other: no table satisfies both; correct the attacker"
+    )
 
 
 def _count(ends: Ends) -> int:
