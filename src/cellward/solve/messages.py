@@ -81,6 +81,15 @@ def wait(file: io.FileIO, *, timeout_s: float | None = None) -> bool:
     return True
 
 
+def closed(fd: int) -> bool:
+    """Whether the other side has closed its end; False where the system cannot tell."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(fd, 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
 def widen(fd: int) -> None:
     """A wider pipe means fewer switches between the two processes; where the system has none, the default does."""
     with contextlib.suppress(ImportError, AttributeError, OSError):
