@@ -1,4 +1,4 @@
-"""Messages between the worker and its parent, over pipes.
+"""Messages between the worker and its parent, over pipes (why not multiprocessing.connection: docs/decisions/0016).
 
 A message is the number of its parts and their lengths (64-bit little-endian), then the parts: a pickle, then the arrays
 it refers to, which travel without being copied (pickle protocol 5, PEP 574).

@@ -1,4 +1,4 @@
-"""The worker: a process of its own for OR-tools, which cannot share one with highspy; kept warm, killed at its limit.
+"""The worker: a process of its own for OR-tools, kept warm, killed at its limit; why it exists: docs/decisions/0016.
 
 Parent and child exchange one request and one answer at a time, and the child reads a request whole before it answers,
 so neither waits for the other to read. The parent reads and writes plainly and sleeps in the kernel meanwhile; a timer
