@@ -375,7 +375,7 @@ def scale(report: Report, *, quick: bool) -> None:
         each = one_pass(side)
         found = least_squares(leaf_sums(problem.relations), problem.costs.square, problem.lo, problem.hi, accuracy=1e-6)
         each = min(each, one_pass(side))
-        worst = max(found.gap, found.violation, found.stationarity, found.complementarity)
+        worst = max(found.gap, found.residual, found.stationarity, found.complementarity)
         report.require(found.status == "optimal" and worst <= 1e-6, f"{side}³: {found.status}, residuals {worst:.1e}")
         passes = found.seconds / each
         if side == 100:
@@ -387,7 +387,7 @@ def scale(report: Report, *, quick: bool) -> None:
                 f"{passes:.0f}",
                 f"{found.newton_steps} / {found.steps}",
                 f"{found.gap:.0e}",
-                f"{found.violation:.0e}",
+                f"{found.residual:.0e}",
                 f"{found.stationarity:.0e}",
                 f"{found.complementarity:.0e}",
                 f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB ({before:.2f})",

@@ -35,7 +35,7 @@ from cellward.audit.linear import AttackerModel
 from cellward.audit.region import Region
 from cellward.instance import Instance
 from cellward.publication.knowledge import KINDS
-from cellward.solve.session import Session
+from cellward.solve.warm_lp import WarmLp
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
 
@@ -114,11 +114,11 @@ def two_programs_a_cell(p: cw.Protection, cells: Any) -> tuple[float, list[tuple
         instance.relations, instance.lower, instance.upper, p.knowledge, cw.Attacker.external(), instance.a
     )
     model = AttackerModel.of(Ends(region))
-    session = Session(model.linear())
+    lp = WarmLp(model.linear())
     place = {int(i): k for k, i in enumerate(model.free.tolist())}
     out = []
     cost = np.zeros(len(model.free))
-    session.maximise(cost)
+    lp.maximise(cost)
     began = time.perf_counter()
     for i in cells.tolist():
         a = float(instance.a[i])
@@ -128,7 +128,7 @@ def two_programs_a_cell(p: cw.Protection, cells: Any) -> tuple[float, list[tuple
         ends = []
         for sign in (-1.0, 1.0):
             cost[place[i]] = sign
-            ends.append(a + sign * session.maximise(cost).objective)
+            ends.append(a + sign * lp.maximise(cost).objective)
         cost[place[i]] = 0.0
         out.append((ends[0], ends[1]))
     return time.perf_counter() - began, out

@@ -35,7 +35,7 @@ from rounding_rivals import program
 import cellward as cw
 from cellward.errors import CellwardError
 from cellward.publication.knowledge import KINDS
-from cellward.solve import cpsat, highs, session, warm, worker
+from cellward.solve import cpsat, highs, warm_lp, worker
 from cellward.solve import staged_flow as levels
 from cellward.solve.highs import solve_lp
 from cellward.table.sensitivity import CellStatus, Sensitivity
@@ -241,8 +241,7 @@ def without_solvers() -> Iterator[None]:
     places: list[tuple[Any, str]] = [
         (worker, "_exchange"),
         (highs, "_solve"),
-        (session.Session, "_load"),
-        (warm.WarmLp, "__init__"),
+        (warm_lp.WarmLp, "_load"),
         (levels, "_levels"),
         (cpsat, "_load"),
     ]

@@ -26,8 +26,7 @@ from cellward.audit import bound, linear, relaxation, settle
 from cellward.protect.lattice import engines
 from cellward.solve import highs, worker
 from cellward.solve.outcome import Outcome
-from cellward.solve.session import Session
-from cellward.solve.warm import WarmLp
+from cellward.solve.warm_lp import WarmLp
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 EVERY = 0
@@ -174,7 +173,7 @@ def _killed(call: Call, rng: np.random.Generator) -> Lie:
 
     def solve() -> Outcome:
         worker.warm_up()
-        mine = worker._worker.process.pid  # type: ignore[union-attr]
+        mine = worker._lanes[0].worker.process.pid  # type: ignore[union-attr]
         os.kill(mine, signal.SIGSTOP)
 
         def end() -> None:
@@ -257,15 +256,15 @@ def _flow(trap: Trap) -> Any:
 
 
 def _maximise(trap: Trap) -> Any:
-    true = Session.maximise
+    true = WarmLp.maximise
 
-    def fake(self: Session, cost: Floats, **options: Any) -> Outcome:
+    def fake(self: WarmLp, cost: Floats, **options: Any) -> Outcome:
         def solve(other: Floats | None) -> Outcome:
             return true(self, cost if other is None else other.astype(float), **options)
 
         return trap(Call(solve, cost, self.model.lower, self.model.upper))
 
-    return patch.object(Session, "maximise", fake)
+    return patch.object(WarmLp, "maximise", fake)
 
 
 def _warm(trap: Trap) -> Any:
@@ -275,13 +274,13 @@ def _warm(trap: Trap) -> Any:
         def solve(cost: Floats | None) -> Outcome:
             return true(self, **options) if cost is None else _cold(self, cost)
 
-        return trap(Call(solve, self._model.cost, self._lower, self._upper))
+        return trap(Call(solve, self.model.cost, self.model.lower, self.model.upper))
 
     return patch.object(WarmLp, "solve", fake)
 
 
 def _cold(lp: WarmLp, cost: Floats) -> Outcome:
-    return highs.solve_lp(replace(lp._model, cost=cost.astype(float), lower=lp._lower, upper=lp._upper))
+    return highs.solve_lp(replace(lp.model, cost=cost.astype(float)))
 
 
 def _answer(trap: Trap) -> Any:
@@ -362,26 +361,14 @@ class FakeHighs:
         return None, self._lie.row_duals is not None, self._lie.row_duals
 
 
-def _in_session(trap: Trap) -> Any:
-    true = Session._load
-
-    def fake(self: Session) -> FakeHighs:
-        def cold(cost: Floats) -> Outcome:
-            return highs.solve_lp(replace(self.model, cost=cost.astype(float)))
-
-        return FakeHighs(true(self), trap, cold, self.model)
-
-    return patch.object(Session, "_load", fake)
-
-
 def _in_warm(trap: Trap) -> Any:
-    true = WarmLp.__init__
+    """HiGHS behind WarmLp."""
+    true = WarmLp._load
 
-    def fake(self: WarmLp, model: Any, **options: Any) -> None:
-        true(self, model, **options)
-        self._h = FakeHighs(self._h, trap, lambda cost: _cold(self, cost), model)
+    def fake(self: WarmLp) -> FakeHighs:
+        return FakeHighs(true(self), trap, lambda cost: _cold(self, cost), self.model)
 
-    return patch.object(WarmLp, "__init__", fake)
+    return patch.object(WarmLp, "_load", fake)
 
 
 def _without_duals() -> Any:
@@ -390,15 +377,15 @@ def _without_duals() -> Any:
     return patch.object(engines, "solve_lp", lambda model, **options: replace(true(model, **options), row_duals=None))
 
 
-def _useless_sessions() -> Any:
+def _useless_maxima() -> Any:
     """An attacker's linear programs without a usable point or dual: all is left to the integer ones."""
-    true = Session.maximise
+    true = WarmLp.maximise
 
-    def fake(self: Session, cost: Floats, **options: Any) -> Outcome:
+    def fake(self: WarmLp, cost: Floats, **options: Any) -> Outcome:
         honest = true(self, cost, **options)
         return honest if honest.x is None else replace(honest, x=honest.x + 0.37, row_duals=None)
 
-    return patch.object(Session, "maximise", fake)
+    return patch.object(WarmLp, "maximise", fake)
 
 
 ALL_TO_MIP = (patch.object, engines, "_WHOLE", -1.0)
@@ -427,14 +414,14 @@ PLACES: dict[str, Place] = {
     "audit LP": Place((_maximise,), (NO_SWAPS,), audits=0.3),
     "audit LP, no bounds": Place((_maximise,), (NO_SWAPS,), audits=1),
     "audit MIP": Place(
-        (lambda trap: _function(linear, "solve_mip", trap),), (NO_SWAPS, (_useless_sessions,)), _NO_DUALS, audits=0.3
+        (lambda trap: _function(linear, "solve_mip", trap),), (NO_SWAPS, (_useless_maxima,)), _NO_DUALS, audits=0.3
     ),
     "bound LP": Place(
         (_warm, lambda trap: _function(relaxation, "solve_lp", trap)), (NO_POTENTIALS, (_without_duals,))
     ),
     "inside HiGHS": Place((_answer,), (), _INNER),
     "inside HiGHS, MIP": Place((_answer,), (ALL_TO_MIP,), _INNER),
-    "inside audit LP": Place((_in_session,), (NO_SWAPS,), _INNER, audits=0.3),
+    "inside audit LP": Place((_in_warm,), (NO_SWAPS,), _INNER, audits=0.3),
     "inside bound LP": Place((_in_warm,), (NO_POTENTIALS, (_without_duals,)), _INNER),
 }
 

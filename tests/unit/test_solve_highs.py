@@ -341,23 +341,23 @@ def test_highs_is_silent(capfd):
     assert captured.out == "" and captured.err == ""
 
 
-def test_a_session_asks_again_where_its_point_violates_the_model(monkeypatch):
-    from cellward.solve import session
+def test_a_warm_model_asks_again_where_its_point_violates_the_model(monkeypatch):
+    from cellward.solve import warm_lp
 
     model = LinearModel(
         cost=np.zeros(2), lower=np.zeros(2), upper=np.ones(2), indptr=np.array([0, 2]), indices=np.array([0, 1]),
         coefs=np.ones(2), row_lower=np.array([1.0]), row_upper=np.array([1.0]),
     )  # fmt: skip
-    true, seen = session.residual, []
+    true, seen = warm_lp.residual, []
 
     def residual(*given):
         seen.append(1)
         return 1.0 if len(seen) == 1 else true(*given)
 
-    monkeypatch.setattr(session, "residual", residual)
-    asked = session.Session(model)
+    monkeypatch.setattr(warm_lp, "residual", residual)
+    asked = warm_lp.WarmLp(model)
     assert asked.maximise(np.array([1.0, 0.0])).x.tolist() == [1.0, 0.0]
     assert asked.maximise(np.array([0.0, 1.0])).x.tolist() == [0.0, 1.0]
-    monkeypatch.setattr(session, "residual", lambda *_: 1.0)
+    monkeypatch.setattr(warm_lp, "residual", lambda *_: 1.0)
     with pytest.raises(SolverError, match="violates"):
         asked.maximise(np.array([1.0, 0.0]))

@@ -101,9 +101,9 @@ def _cone(attempt: AdjustmentAttempt, problem: Problem) -> Continuous:
         time_limit_s=attempt.budget.left,
         threads=attempt.budget.threads,
     )
-    if answer.z is None or answer.status == "infeasible":
+    if answer.x is None or answer.status == "infeasible":
         return Continuous("infeasible" if answer.status == "infeasible" else "unknown", "cone", answer.solver)
-    return checked(problem, "cone", answer.solver, answer.z, answer.multipliers, GAP)
+    return checked(problem, "cone", answer.solver, answer.x, answer.row_duals, GAP)
 
 
 def solve_with_senses(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> tuple[Continuous, Senses, Room]:
@@ -200,9 +200,9 @@ def _sums(attempt: AdjustmentAttempt, problem: Problem) -> Continuous:
         accuracy=accuracy,
         time_limit_s=attempt.budget.left,
     )
-    words = f"least squares by prices on the equations ({found.newton_steps} Newton steps, {found.steps} of conjugate gradients)"
-    check = Check(0.0, found.violation, max(found.gap, found.stationarity, found.complementarity))
+    words = f"{found.solver} ({found.newton_steps} Newton steps, {found.steps} of conjugate gradients)"
+    check = Check(0.0, found.residual, max(found.gap, found.stationarity, found.complementarity))
     right = found.status == "optimal" or (check.gap <= GAP and check.violation <= GAP)
     return Continuous(
-        "optimal" if right else "unknown", "sums", words, found.z, found.objective, found.bound, None, check
+        "optimal" if right else "unknown", "sums", words, found.x, found.objective, found.bound, None, check
     )

@@ -75,7 +75,7 @@ class _Classes:
             absolute = 0 * absolute
         total = np.bincount(self.of, absolute, self.form.classes)[self.of]
         share = np.divide(absolute, total, out=np.zeros(len(self.of)), where=total > 0)
-        force = self.sign * (share * found.slope[self.of] + 2 * square * found.z[self.of])
+        force = self.sign * (share * found.slope[self.of] + 2 * square * found.x[self.of])
         low, high = self._ends(self.problem.lo, self.problem.hi)
         first = 0
         push = np.zeros(len(self.of))
@@ -125,7 +125,7 @@ def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
         floors = (Rows.floor(still_most(problem, cells), k) for k, (_, cells) in enumerate(caps))
         rows = Rows.joined(box, *(rows for rows, _ in caps), *floors)
         found = _run(form, rows, time_limit_s, grow_cost=np.ones(len(caps)))
-        first = checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, caps), GAP)
+        first = checked(problem, "leaf", words, classes.spread(found.x), _multipliers(classes, found, box, caps), GAP)
         if first.status != "optimal":
             return first
         top = np.zeros(problem.relations.cells)
@@ -133,7 +133,7 @@ def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
             top[cells] = tau
         return _least_l1(problem, classes, first, top * (1 + SLACK), words, time_limit_s)
     found = _run(form, box, time_limit_s, absolute=classes.total(costs.absolute), square=classes.total(costs.square))
-    return checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, ()), GAP)
+    return checked(problem, "leaf", words, classes.spread(found.x), _multipliers(classes, found, box, ()), GAP)
 
 
 class Nearest:
@@ -173,7 +173,7 @@ class Nearest:
             accuracy=ROUGH,
             time_limit_s=time_limit_s,
         )
-        return self.classes.spread(found.z + centre) if np.isfinite(found.z).all() else None
+        return self.classes.spread(found.x + centre) if np.isfinite(found.x).all() else None
 
 
 def _run(form: Compact, rows: Rows, time_limit_s: float | None, **costs: Floats) -> Interior:
@@ -202,12 +202,13 @@ def _run(form: Compact, rows: Rows, time_limit_s: float | None, **costs: Floats)
     )
     return replace(
         found,
+        x=found.x * unit,
         u=found.u * unit,
-        z=found.z * unit,
         tau=found.tau * growth,
         multipliers=found.multipliers * (price / unit),
         slope=found.slope * (price / unit),
         objective=found.objective * price,
+        bound=found.bound * price,
     )
 
 
@@ -225,13 +226,13 @@ def _least_l1(
     form = classes.form
     low, high = classes.box(np.maximum(problem.lo, -cap), np.minimum(problem.hi, cap))
     found = _run(form, Rows.box(low, np.maximum(low, high)), time_limit_s, absolute=classes.total(w))
-    second = checked(problem, "leaf", f"{words}, then least L1", classes.spread(found.z), first.multipliers, GAP)
+    second = checked(problem, "leaf", f"{words}, then least L1", classes.spread(found.x), first.multipliers, GAP)
     return second if second.status == "optimal" else first
 
 
 def _multipliers(classes: _Classes, found: Interior, box: Rows, caps: Sequence[tuple[Rows, Bools]]) -> Floats | None:
     """Multipliers of the table's equations from those of the bounds."""
-    if not np.isfinite(found.z).all() or not np.isfinite(found.multipliers).all():
+    if not np.isfinite(found.x).all() or not np.isfinite(found.multipliers).all():
         return None
     problem, form = classes.problem, classes.form
     y = form.multipliers(classes.forces(found, box, caps))

@@ -1,4 +1,4 @@
-"""Stretch: a part of a walk at one level of noise, pairs of layers moved against each other along circulations; in the worker (see worker.py).
+"""Stretch: a part of a walk at one level of noise, pairs of layers moved against each other along circulations, in the worker process.
 
 Two codes of one dimension that stand in the same equations along it can only move against each other, position by position; with all else fixed,
 what is left is a table of one dimension less. Where that is a network, the best move is a minimum-cost circulation, found in microseconds. The costs
@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
 from cellward.solve import worker
+from cellward.solve.flow import least_circulation
 from cellward.solve.outcome import Outcome
 
 BATCH: Final = 4500
@@ -135,9 +135,6 @@ class _Walker:
     """Where a walk is: the ``steps`` of each cell, their ``value``, and a view of each dimension."""
 
     def __init__(self, road: Road) -> None:
-        from ortools.graph.python import min_cost_flow
-
-        self.new_flow = min_cost_flow.SimpleMinCostFlow
         self.rng = np.random.default_rng(road.seed)
         self.first, self.many, self.steps = road.first, road.many, road.steps.copy()
         self.several = bool(self.many.max(initial=0) > 1)
@@ -206,19 +203,9 @@ class _Walker:
         which, place = np.unique(pair[use], return_inverse=True)
         shift = ((place - pair[use]) * view.nodes).astype(np.int32)
         tail, head = view.tail[at] + shift, view.head[at] + shift
-        # Arcs that pay are taken at once, and offered backwards.
-        paying = dear < 0
         rising = use < many
-        forward = rising != paying
-        start, stop = np.where(forward, tail, head), np.where(forward, head, tail)
-        nodes = len(which) * view.nodes
-        supply = np.bincount(start[paying], minlength=nodes) - np.bincount(stop[paying], minlength=nodes)
-        problem = self.new_flow()
-        arcs = problem.add_arcs_with_capacity_and_unit_cost(start, stop, np.ones(len(at), np.int64), np.abs(dear))
-        problem.set_nodes_supplies(np.arange(nodes, dtype=np.int32), supply)
-        if problem.solve() != problem.OPTIMAL:
-            raise SolverError(f"OR-tools found no circulation on {nodes} nodes, where standing still is one.")
-        moved = np.flatnonzero((problem.flows(arcs) > 0) != paying)
+        start, stop = np.where(rising, tail, head), np.where(rising, head, tail)
+        moved = np.flatnonzero(least_circulation(start, stop, dear, len(which) * view.nodes))
         if not len(moved):
             return
         if self.several:  # up and down at one position are no steps at all

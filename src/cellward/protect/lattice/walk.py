@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Final
 
 import numpy as np
 
 from cellward.errors import SolverError
 from cellward.exact import Ints
+from cellward.protect.lattice.stretch import Road, Stretch, walk_on
+from cellward.solve.budget import Budget
 from cellward.solve.outcome import Outcome
-from cellward.solve.stretch import Road, Stretch, walk_on
 
 HOT: Final = 0.125
 COLD: Final = 0.08
@@ -22,20 +22,16 @@ STRETCHES: Final = 60
 LEAST_STRETCH_S: Final = 0.25
 
 
-def solve_walk(
-    road: Road, *, target: int, positions: float, time_limit_s: float | None = None, threads: int = 1
-) -> Outcome:
+def solve_walk(road: Road, budget: Budget, *, target: int, positions: float) -> Outcome:
     """The best rounding met (x of every step, its cost as objective); at Ctrl-C the best so far, ``interrupted``.
 
     A walk ends when it has looked at so many ``positions``, and the same road then has the same walk; with a time limit it cools down in time. It
     also ends at a cost of ``target``.
     """
-    began = monotonic()
-    limit = None if time_limit_s is None or math.isinf(time_limit_s) else max(0.0, float(time_limit_s))
-    walks = [_Walk.start(road, lane) for lane in range(2 if threads > 1 else 1)]
+    walks = [_Walk.start(road, lane) for lane in range(2 if budget.threads > 1 else 1)]
     interrupted = False
     try:
-        interrupted = _go(walks, target, positions, limit, began)
+        interrupted = _go(walks, budget, target, positions)
     except KeyboardInterrupt:
         interrupted = True
     best = min(walks, key=lambda walk: walk.least)
@@ -45,7 +41,7 @@ def solve_walk(
         x=x.astype(np.float64),
         objective=float(best.least),
         solver="walk",
-        seconds=monotonic() - began,
+        seconds=budget.spent,
         interrupted=interrupted,
     )
 
@@ -77,13 +73,13 @@ class _Walk:
         return out.interrupted
 
 
-def _go(walks: list[_Walk], target: int, positions: float, limit: float | None, began: float) -> bool:
+def _go(walks: list[_Walk], budget: Budget, target: int, positions: float) -> bool:
     """Stretch after stretch with less and less noise; whether Ctrl-C ended it."""
     sweeps = max(positions / sum(side.cell.size for side in walks[0].road.sides), 1.0)
-    each, done = max(sweeps / STRETCHES, 1.0), 0.0
+    each, done, limit = max(sweeps / STRETCHES, 1.0), 0.0, budget.time_limit_s
     with ThreadPoolExecutor(1) as second:
         while all(walk.least > target for walk in walks):
-            spent = 0.0 if limit is None else (monotonic() - began) / max(limit, 1e-3)
+            spent = 0.0 if limit is None else budget.spent / limit
             progress = max(0.0 if math.isinf(sweeps) else done / sweeps, spent)
             if progress >= 1:
                 return False
