@@ -26,7 +26,7 @@ import cellward as cw
 from cellward.instance import Instance
 from cellward.protect.amounts import amounts
 from cellward.protect.lattice import engines, linear
-from cellward.protect.lattice.model import RoundingModel, allowed_multiples
+from cellward.protect.lattice.model import LatticeModel, allowed_multiples
 
 TRUSTED = linear.WIDEST
 
@@ -35,7 +35,7 @@ def spread(case: random_tables.Case) -> int:
     """The largest cost in units of the costs' common divisor, as the engines measure it."""
     instance = Instance.of(case.table, weights=case.weights)
     base = amounts(instance, case.base, "base")
-    model = RoundingModel(instance, allowed_multiples(instance, base))
+    model = LatticeModel(instance, allowed_multiples(instance, base))
     cost = model.columns.cost
     return int(np.abs(cost).max(initial=0)) // max(int(np.gcd.reduce(cost)), 1) if len(cost) else 0
 

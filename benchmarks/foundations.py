@@ -30,7 +30,7 @@ import cellward as cw
 from cellward.instance import Instance
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import linear
-from cellward.protect.lattice.model import RoundingModel, allowed_multiples
+from cellward.protect.lattice.model import LatticeModel, allowed_multiples
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.worker import warm_up
@@ -106,7 +106,7 @@ def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> N
         started = time.perf_counter()
         protection.release()
         verification = time.perf_counter() - started
-        model = RoundingModel(instance, allowed_multiples(instance, np.full(instance.cells, 5)))
+        model = LatticeModel(instance, allowed_multiples(instance, np.full(instance.cells, 5)))
         network = instance.relations.network
         question, unit, _ = linear(model, network.equations, np.arange(len(model.columns)), model.columns.cost)
         started = time.perf_counter()

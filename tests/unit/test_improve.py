@@ -8,7 +8,7 @@ from cellward.instance import Instance
 from cellward.protect.lattice import improve as improving
 from cellward.protect.lattice.improve import improve
 from cellward.protect.lattice.linear import Row, independent, linear
-from cellward.protect.lattice.model import RoundingModel, allowed_multiples
+from cellward.protect.lattice.model import LatticeModel, allowed_multiples
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp, solve_mip
 
@@ -35,7 +35,7 @@ def without_labels(table):
 
 def asked(table, base=5, steps=1, rows=()):
     instance = Instance.of(table)
-    model = RoundingModel(instance, allowed_multiples(instance, np.full(instance.cells, base), steps))
+    model = LatticeModel(instance, allowed_multiples(instance, np.full(instance.cells, base), steps))
     part = np.arange(len(model.columns))
     question, _, _ = linear(model, independent(model), part, model.columns.cost, rows)
     return model, question, part

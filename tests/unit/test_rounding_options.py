@@ -9,7 +9,7 @@ import cellward as cw
 from cellward.instance import Instance
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import no_good, row_of
-from cellward.protect.lattice.model import RoundingModel, allowed_multiples
+from cellward.protect.lattice.model import LatticeModel, allowed_multiples
 from cellward.protect.rounding import conflict
 from cellward.protect.rounding.unbiased import random_rounding
 from cellward.solve.budget import Budget
@@ -29,7 +29,7 @@ def counts(*shape, seed=0, mean=4):
 
 def model_of(table, base=5, steps=1):
     instance = Instance.of(table)
-    return RoundingModel(instance, allowed_multiples(instance, np.full(table.cells, base), steps))
+    return LatticeModel(instance, allowed_multiples(instance, np.full(table.cells, base), steps))
 
 
 # ---- infeasibility and steps -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.protect.adjustment.continuous import Problem
 from cellward.protect.lattice import engines
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.model import LatticeModel
 from cellward.publication.allowed import AllowedSet
 from cellward.solve.budget import Budget
 from cellward.table.leaf_sums import leaf_sums
@@ -59,7 +59,7 @@ def snapped(
             return
 
 
-def _model(fine: Instance, problem: Problem, down: Ints, up: Ints, step: Ints, factor: int) -> RoundingModel:
+def _model(fine: Instance, problem: Problem, down: Ints, up: Ints, step: Ints, factor: int) -> LatticeModel:
     """Each cell's cost between its ends, as a weight on the way from the cheaper one."""
     low, high = ((end - fine.a) / factor for end in (down, up))
     rise = problem.costs.costs(high) - problem.costs.costs(low)
@@ -71,7 +71,7 @@ def _model(fine: Instance, problem: Problem, down: Ints, up: Ints, step: Ints, f
     scale = LARGEST_COST / max(float(slope.max(initial=0.0)), 1e-300)
     weight = np.rint(slope * scale).astype(np.int64)
     target = np.where(two, np.where(rise >= 0, down, up), nearest)
-    return RoundingModel(replace(fine, weight=weight), AllowedSet(down, up, step), target)
+    return LatticeModel(replace(fine, weight=weight), AllowedSet(down, up, step), target)
 
 
 @dataclass(frozen=True, eq=False)

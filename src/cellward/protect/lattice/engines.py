@@ -17,7 +17,7 @@ from cellward.exact import Floats, Ints
 from cellward.protect.lattice.cycles import round_along_cycles
 from cellward.protect.lattice.improve import FEW_BROKEN, improve
 from cellward.protect.lattice.linear import Row, blocks, independent, leaf_costs, linear, tellable, unit_of
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.model import LatticeModel
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
@@ -57,7 +57,7 @@ class Found:
     """The root's duals, one an equation, as cost per unit of v: a hint at a proof."""
 
 
-def solve(model: RoundingModel, budget: Budget, rows: Sequence[Row] = ()) -> Found:
+def solve(model: LatticeModel, budget: Budget, rows: Sequence[Row] = ()) -> Found:
     """Choose the engine by structure and size, and run it."""
     columns = model.columns
     if not len(columns):
@@ -81,7 +81,7 @@ def _asked(budget: Budget, adapter: Callable[..., Outcome], question: Any, **opt
     return outcome
 
 
-def _flow(model: RoundingModel, network: Network, budget: Budget, *, worker: bool) -> Found | None:
+def _flow(model: LatticeModel, network: Network, budget: Budget, *, worker: bool) -> Found | None:
     """Minimum-cost flow of the moves away from the nearest choice: all costs ≥ 0, and only what fails to add up has to move.
 
     None where it is not simple enough for this process, and no ``worker`` is to be asked.
@@ -124,7 +124,7 @@ def _levels(flow: FlowModel) -> Outcome:
     return solve_levels(flow)
 
 
-def any_rounding(model: RoundingModel, budget: Budget) -> Found:
+def any_rounding(model: LatticeModel, budget: Budget) -> Found:
     """Some rounding, as fast as possible: in a network the least one where flows are simple, else one along cycles; elsewhere a vertex, repaired."""
     columns = model.columns
     every = np.arange(len(columns))
@@ -153,7 +153,7 @@ def any_rounding(model: RoundingModel, budget: Budget) -> Found:
     return Found("feasible", "vertex and CP-SAT", np.rint(outcome.x).astype(np.int64), _floor(model, vertex))
 
 
-def _floor(model: RoundingModel, vertex: Vertex) -> int:
+def _floor(model: LatticeModel, vertex: Vertex) -> int:
     """The relaxation's bound on the cost, in whole numbers."""
     every = np.arange(len(model.columns))
     if vertex.x is None or not tellable(model.columns.cost):
@@ -163,7 +163,7 @@ def _floor(model: RoundingModel, vertex: Vertex) -> int:
     return max(unit * math.ceil((value - 1e-6 * max(1.0, abs(value))) / unit), _least(model, every))
 
 
-def bound(model: RoundingModel, budget: Budget) -> int:
+def bound(model: LatticeModel, budget: Budget) -> int:
     """A lower bound on what any rounding costs: the relaxation's, or that of single cells."""
     if not len(model.columns):
         return 0
@@ -179,7 +179,7 @@ class Vertex:
     multipliers: Floats | None = None
 
 
-def relax(model: RoundingModel, equations: Ints, budget: Budget, rows: Sequence[Row] = ()) -> Vertex:
+def relax(model: LatticeModel, equations: Ints, budget: Budget, rows: Sequence[Row] = ()) -> Vertex:
     """An optimal vertex of the linear relaxation."""
     every = np.arange(len(model.columns))
     question, unit, used = linear(model, equations, every, model.columns.cost, rows)
@@ -197,7 +197,7 @@ def relax(model: RoundingModel, equations: Ints, budget: Budget, rows: Sequence[
     return Vertex("optimal", outcome.x, multipliers)
 
 
-def _relaxation(model: RoundingModel, equations: Ints, budget: Budget, rows: Sequence[Row]) -> Found:
+def _relaxation(model: LatticeModel, equations: Ints, budget: Budget, rows: Sequence[Row]) -> Found:
     """A vertex of the linear relaxation; where it is whole it is optimal, and each block where it is not goes to branch and bound."""
     columns = model.columns
     vertex = relax(model, equations, budget, rows)
@@ -233,7 +233,7 @@ def _relaxation(model: RoundingModel, equations: Ints, budget: Budget, rows: Seq
 
 
 def _searched(
-    model: RoundingModel,
+    model: LatticeModel,
     equations: Ints,
     part: Ints,
     vertex: Vertex,
@@ -258,19 +258,19 @@ def _searched(
     return Found("optimal" if least == value else "feasible", found.engine, found.x, least)
 
 
-def _value_and_bound(model: RoundingModel, part: Ints, x: Ints) -> tuple[int, int]:
+def _value_and_bound(model: LatticeModel, part: Ints, x: Ints) -> tuple[int, int]:
     """The cost of a whole vertex on a union of blocks, and what it proves: itself, or only the cheapest choices where costs cannot be told apart."""
     value = int(model.columns.cost[part] @ x[part])
     return value, value if tellable(model.columns.cost) else _least(model, part)
 
 
-def _least(model: RoundingModel, part: Ints) -> int:
+def _least(model: LatticeModel, part: Ints) -> int:
     """The cost of the cheapest choice cell by cell: no table costs less."""
     return int((model.columns.cost * model.nearest)[part].sum())
 
 
 def _branch(
-    model: RoundingModel,
+    model: LatticeModel,
     equations: Ints,
     part: Ints,
     costs: Ints,

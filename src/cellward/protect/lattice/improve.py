@@ -21,7 +21,7 @@ import numpy as np
 from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
 from cellward.protect.lattice.linear import leaf_costs, unit_of
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.model import LatticeModel
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
@@ -64,7 +64,7 @@ class ImproveResult:
 
 
 def improve(
-    model: RoundingModel,
+    model: LatticeModel,
     question: LinearModel,
     part: Ints,
     vertex: Floats,
@@ -93,7 +93,7 @@ class _Search:
 
     def __init__(
         self,
-        model: RoundingModel,
+        model: LatticeModel,
         question: LinearModel,
         part: Ints,
         vertex: Floats,
@@ -380,7 +380,7 @@ class _Kind:
             self.size = min(self.size * GROW, most)
 
 
-def _layers(model: RoundingModel, part: Ints) -> list[Ints] | None:
+def _layers(model: LatticeModel, part: Ints) -> list[Ints] | None:
     """For each dimension the code of every column, where the table has dimensions."""
     labels = model.instance.labels
     if len(labels.dims) < 2:
@@ -388,7 +388,7 @@ def _layers(model: RoundingModel, part: Ints) -> list[Ints] | None:
     return [index[model.columns.cell[part]] for index in labels.index]
 
 
-def _sides(model: RoundingModel, part: Ints, question: LinearModel) -> list[Side]:
+def _sides(model: LatticeModel, part: Ints, question: LinearModel) -> list[Side]:
     """The dimensions along which pairs of layers are networks; none when the table is not made of dimensions, or has other rows."""
     labels, relations = model.instance.labels, model.instance.relations
     plain = model.one_step and bool(np.all(question.row_lower == question.row_upper)) and int(question.upper.max()) == 1

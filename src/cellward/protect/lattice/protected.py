@@ -19,7 +19,7 @@ from cellward.protect.lattice import engines
 from cellward.protect.lattice.capacity import Capacity
 from cellward.protect.lattice.engines import Found
 from cellward.protect.lattice.linear import Row, independent, no_good, row_of
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.model import LatticeModel
 from cellward.protection import Protection
 from cellward.solve.budget import Budget
 
@@ -37,7 +37,7 @@ MOST_NO_GOODS = 3000
 class ProtectedSearch:
     """One model, the levels it has to meet, and the cuts found so far."""
 
-    model: RoundingModel
+    model: LatticeModel
     guards: Sequence[Capacity]
     audited: Audited
     budget: Budget

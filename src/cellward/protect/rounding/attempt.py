@@ -16,9 +16,9 @@ from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.capacity import Capacity, guards
-from cellward.protect.lattice.model import RoundingModel, allowed_multiples, followers, small_ones
+from cellward.protect.lattice.model import LatticeModel as RoundingModel, allowed_multiples, followers, small_ones
 from cellward.protect.lattice.protected import ProtectedSearch
-from cellward.protect.lattice.told_box import Around
+from cellward.protect.lattice.told_box import AroundValue
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
 from cellward.protect.rounding.unbiased import unbiased_target
 from cellward.protection import Protection
@@ -191,7 +191,7 @@ class Attempt:
     def _guards(self, instance: Instance) -> list[Capacity]:
         """The levels as constraints on v; what small counts tell besides depends on v itself and is left to the audit."""
         knowledge = self._knowledge(instance.a, "free")
-        return guards(instance, knowledge, Around(knowledge.hi - instance.a))
+        return guards(instance, knowledge, AroundValue(knowledge.hi - instance.a))
 
     def _small(self, facts: dict[str, Any]) -> str:
         """What is told of small counts; nothing where nothing is published."""

@@ -11,7 +11,7 @@ import numpy as np
 from cellward.instance import Instance
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import blocks
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.told_box import Requirement
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
@@ -54,7 +54,7 @@ class Conflict:
         return f"these sums of {cells} cannot hold together: {'; '.join(words)}{more}"
 
 
-def of_equations(model: RoundingModel, budget: Budget) -> Conflict:
+def of_equations(model: LatticeModel, budget: Budget) -> Conflict:
     """Equations that no allowed values satisfy together, as few as a filter finds that tries to do without each."""
     relations = model.instance.relations
     block = blocks(model)
@@ -80,7 +80,7 @@ def of_equations(model: RoundingModel, budget: Budget) -> Conflict:
     return _conflict(model, list(range(relations.equations)), smallest=False)
 
 
-def _conflict(model: RoundingModel, equations: Sequence[int], *, smallest: bool) -> Conflict:
+def _conflict(model: LatticeModel, equations: Sequence[int], *, smallest: bool) -> Conflict:
     relations = model.instance.relations
     chosen = np.isin(relations.row, np.array(equations, np.int64))
     cells = np.unique(relations.indices[chosen & model.free[relations.indices]])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cellward.exact import Floats, Ints
 from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import independent
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.model import LatticeModel
 from cellward.solve.budget import Budget
 
 ROUNDS = 8
@@ -31,7 +31,7 @@ GRID = 60
 """Residues of larger bases are pooled to so many shares of the base."""
 
 
-def unbiased_target(model: RoundingModel, budget: Budget) -> Ints:
+def unbiased_target(model: LatticeModel, budget: Budget) -> Ints:
     """ξ(a): a table, additive or not, whose nearest rounding is nearly without bias."""
     cell = model.columns.cell
     a, lo, base = (x[cell] for x in (model.instance.a, model.allowed.lo, model.r))
@@ -68,7 +68,7 @@ def unbiased_target(model: RoundingModel, budget: Budget) -> Ints:
     return best
 
 
-def _vertex(model: RoundingModel, budget: Budget) -> Floats | None:
+def _vertex(model: LatticeModel, budget: Budget) -> Floats | None:
     """x of the nearest table, where need be with fractions."""
     network = model.instance.relations.network if model.one_step else None
     if network is not None:
@@ -104,7 +104,7 @@ def _drawn(aim: Floats, points: Ints, share_up: Floats, draw: Floats) -> Floats:
     return out
 
 
-def random_rounding(model: RoundingModel, seed: int = 0) -> Ints:
+def random_rounding(model: LatticeModel, seed: int = 0) -> Ints:
     """φ(a): each cell rounded up by itself with probability ρ/β: without bias, and neither additive nor protected; a baseline."""
     cell = model.columns.cell
     a, lo, base = (x[cell] for x in (model.instance.a, model.allowed.lo, model.r))
