@@ -24,7 +24,9 @@ from typing import Any, Literal
 import numpy as np
 
 import cellward as cw
-from cellward.protect.lattice import engines
+from cellward.protect.lattice.flow_in_worker import FlowInWorker
+from cellward.protect.lattice.staged_flow import StagedFlow
+from cellward.protect.lattice.vertex import VertexThenBlocks
 
 KINDS = ("2-D", "3-D", "hierarchical", "overlapping", "linked", "equations")
 MOST_FREE = 14
@@ -152,6 +154,12 @@ def _weights(case: Case) -> tuple[list[int], int]:
 # ---- comparison --------------------------------------------------------------------------------------------------------------------------------
 
 
+class RoundingByFlow(cw.ControlledRounding):
+    """Every network is sent to the flow solver, whatever its size."""
+
+    engines = (StagedFlow(fewest=0), FlowInWorker(fewest=0), VertexThenBlocks())
+
+
 def compare(case: Case, *, flow: bool = False) -> str | None:
     """None when cellward and the brute force agree; otherwise what differs, in a line. ``flow`` sends every network to the flow solver."""
     return solve_both_ways(case, flow=flow).fault
@@ -160,18 +168,15 @@ def compare(case: Case, *, flow: bool = False) -> str | None:
 def solve_both_ways(case: Case, *, flow: bool = False) -> Trial:
     """The truth and cellward's answer, compared."""
     answer = brute_force(case)
-    usual = engines.FLOW_FROM
-    engines.FLOW_FROM = 0 if flow else usual
+    method = RoundingByFlow if flow else cw.ControlledRounding
     try:
-        p = cw.ControlledRounding(case.base).protect(case.table, weights=case.weights)
+        p = method(case.base).protect(case.table, weights=case.weights)
         engine, fault = p.engine, _fault(case, answer, p)
     except cw.InputError as error:
         as_meant = answer.status == "refused" and "the grid of its bases" in str(error)
         engine, fault = "refused", None if as_meant else f"InputError where {answer.status} is true: {error}"
     except Exception as error:  # noqa: BLE001 (whatever it is, it is what we look for, and the other cases go on)
         engine, fault = "crash", f"{type(error).__name__} where {answer.status} is true: {error}"
-    finally:
-        engines.FLOW_FROM = usual
     return Trial(answer, engine, fault and f"seed {case.seed}, {case.kind}, {engine}: {fault}")
 
 

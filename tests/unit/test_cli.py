@@ -11,14 +11,13 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from bank import BANK, causey_cox_ernst
 
 import cellward as cw
 from cellward import cli
-from cellward.protect.lattice import engines
+from cellward.protect.lattice.problem import Found
 
 ROOT = Path(__file__).parents[2]
 FIRMS = ROOT / "examples" / "firms.csv"
@@ -495,33 +494,47 @@ def test_infeasible_exits_1_and_writes_nothing(tmp_path, run):
     assert [path.name for path in tmp_path.iterdir()] == ["t.jj"]
 
 
-def test_a_solver_that_fails_exits_3_and_writes_nothing(tmp_path, run, monkeypatch):
+class Fake:
+    """An engine that accepts everything, and answers as it is told."""
+
+    name = "no engine"
+
+    def __init__(self, solve):
+        self.solve = solve
+
+    def accepts(self, _):
+        return None
+
+
+@pytest.fixture
+def round_by(monkeypatch):
+    """Let roundings of the command line be done by another engine."""
+    return lambda solve: monkeypatch.setattr(cw.ControlledRounding, "engines", (Fake(solve),))
+
+
+def test_a_solver_that_fails_exits_3_and_writes_nothing(tmp_path, run, round_by):
     def broken(*_):
         raise cw.SolverError("the solver gave up on block 3; try another seed")
 
-    monkeypatch.setattr(engines, "solve", broken)
+    round_by(broken)
     said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--json")
     assert (said.code, said.out) == (3, "")
     assert said.err == "cellward: the solver gave up on block 3; try another seed\n"
     assert not list(tmp_path.iterdir())
 
 
-def test_a_limit_reached_with_nothing_found_exits_3_and_writes_nothing(tmp_path, run, monkeypatch):
-    nothing = SimpleNamespace(status="limit", x=None, bound=None, engine="no engine")
-    monkeypatch.setattr(engines, "solve", lambda *_: nothing)
+def test_a_limit_reached_with_nothing_found_exits_3_and_writes_nothing(tmp_path, run, round_by):
+    round_by(lambda *_: Found("unknown", "no engine"))
     said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--json", "--time-limit", 1)
     assert (said.code, said.err) == (3, "cellward: nothing was found within 1.0 s (no engine); give more time\n")
     assert json.loads(said.out)["status"] == "failed"
     assert not list(tmp_path.iterdir())
 
 
-def test_an_answer_that_does_not_hold_is_never_written(tmp_path, run, monkeypatch):
+def test_an_answer_that_does_not_hold_is_never_written(tmp_path, run, round_by):
     import numpy as np
 
-    def wrong(model, *_):
-        return engines.Found("optimal", "a liar", np.ones(len(model.columns), np.int64), 0)
-
-    monkeypatch.setattr(engines, "solve", wrong)
+    round_by(lambda problem, _: Found("optimal", "a liar", np.ones(problem.size, np.int64), 0))
     said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out")
     assert (said.code, said.out, said.err.count("\n")) == (3, "", 1)
     assert said.err.startswith("cellward: a liar gave an answer that does not hold: ")

@@ -12,8 +12,9 @@ import numpy as np
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.protect.adjustment.continuous import Problem
-from cellward.protect.lattice import engines
+from cellward.protect.lattice.engines import solve
 from cellward.protect.lattice.model import LatticeModel
+from cellward.protect.lattice.problem import LatticeProblem
 from cellward.publication.allowed import AllowedSet
 from cellward.solve.budget import Budget
 from cellward.table.leaf_sums import leaf_sums
@@ -52,7 +53,7 @@ def snapped(
         model = _model(fine, problem, down, up, np.where(down < up, allowed.step, 0), factor)
         if len(model.impossible):
             continue
-        found = engines.solve(model, budget)
+        found = solve(LatticeProblem(model), budget)
         if found.x is not None:
             yield model.values(found.x), f"{found.engine}{f', {more} steps wider' if more else ''}"
         if budget.over:

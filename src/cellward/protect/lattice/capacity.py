@@ -5,10 +5,10 @@ equations and d = e_p − Mᵀγ, every table that k must think possible has
 
     z_p ≤ Σ_{d>0} d·min(ub − a, high − a) + Σ_{d<0} d·max(lb − a, low − a),
 
-and a minimum is at most either of its terms. low and high are linear in what is decided (v − h and v + h, mostly; see told_box.py). So, with one of the
-two terms chosen in each cell, "the right-hand side is at least UPL" is a linear inequality that every protected decision satisfies, whatever γ is: a
-*cut*. γ are the duals of the attacker's problem, brought to small fractions; the cut is computed from them in whole numbers. Downwards the same holds
-of −z_p and LPL; for a width, the two right-hand sides add up to at least SPL.
+and a minimum is at most either of its terms. low and high are linear in what is decided (v − h and v + h, mostly; see told_box.py). So, with one of
+the two terms chosen in each cell, "the right-hand side is at least UPL" is a linear inequality that every protected decision satisfies, whatever γ
+is: a *cut*. γ are the duals of the attacker's problem, brought to small fractions; the cut is computed from them in whole numbers. Downwards the same
+holds of −z_p and LPL; for a width, the two right-hand sides add up to at least SPL.
 """
 
 from __future__ import annotations

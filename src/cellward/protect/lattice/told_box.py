@@ -1,8 +1,8 @@
 """ToldBox: what a release tells of every cell, low ≤ y ≤ high, as functions of what is still to be decided; cuts are made of them (see capacity.py).
 
-Each end is a constant plus a multiple of one decided *quantity*. Around the published value v (`AroundValue`), as rounding and most perturbations tell it, the
-quantities are the values themselves: v − h ≤ y ≤ v + h. In boxes between multiples (`BetweenMultiples`), as perturbations tell it, they are 0 or 1: whether v sits on
-the lower, or on the upper end of its box, which widens what is told by one base to that side.
+Each end is a constant plus a multiple of one decided *quantity*. Around the published value v, as rounding and most perturbations tell it
+(AroundValue), the quantities are the values themselves: v − h ≤ y ≤ v + h. In boxes, as a perturbation between multiples tells it
+(BetweenMultiples), they are 0 or 1: whether v sits on the lower, or on the upper end of its box, which widens what is told by one base to that side.
 """
 
 from __future__ import annotations

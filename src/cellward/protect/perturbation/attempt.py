@@ -17,7 +17,8 @@ from cellward.exact import LARGEST, Ints
 from cellward.instance import Instance
 from cellward.protect.lattice.capacity import Capacity, Cut, guards
 from cellward.protect.lattice.linear import row_of
-from cellward.protect.lattice.model import LatticeModel as RoundingModel, check_grid
+from cellward.protect.lattice.model import LatticeModel as RoundingModel
+from cellward.protect.lattice.model import check_grid
 from cellward.protect.lattice.protected import ProtectedSearch as Snapping
 from cellward.protect.lattice.told_box import BetweenMultiples
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum

@@ -17,7 +17,7 @@ from cellward.exact import Bools, Floats, Ints
 from cellward.protect.lattice.capacity import SWAPPED_FROM, Capacity, Cut
 from cellward.protect.lattice.told_box import BetweenMultiples
 from cellward.protect.perturbation.intervals import PerturbationIntervals
-from cellward.protect.perturbation.master import Costs, MasterForm, Master, best_form, equation_form
+from cellward.protect.perturbation.master import Costs, Master, MasterForm, best_form, equation_form
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip

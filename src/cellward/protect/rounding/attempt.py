@@ -14,11 +14,14 @@ import numpy as np
 from cellward.errors import SolverError, VerificationError
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
-from cellward.protect.lattice import engines
 from cellward.protect.lattice.capacity import Capacity, guards
-from cellward.protect.lattice.model import LatticeModel as RoundingModel, allowed_multiples, followers, small_ones
+from cellward.protect.lattice.engines import ANY_TABLE, solve
+from cellward.protect.lattice.model import LatticeModel as RoundingModel
+from cellward.protect.lattice.model import allowed_multiples, followers, small_ones
+from cellward.protect.lattice.problem import Found, LatticeProblem
 from cellward.protect.lattice.protected import ProtectedSearch
 from cellward.protect.lattice.told_box import AroundValue
+from cellward.protect.lattice.vertex import lower_bound
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
 from cellward.protect.rounding.unbiased import unbiased_target
 from cellward.protection import Protection
@@ -56,8 +59,8 @@ class Attempt:
         if levels and not self.options.ignore_levels:
             return self._with_levels(model)
         if self.options.goal == "any":
-            return self._answer(model, model, engines.any_rounding(model, self.budget))
-        found = engines.solve(self._aimed(model), self.budget)
+            return self._answer(model, model, solve(LatticeProblem(model), self.budget, ANY_TABLE))
+        found = solve(LatticeProblem(self._aimed(model)), self.budget, self.options.engines)
         return self._answer(model, model, found)
 
     def _allowed(self) -> AllowedSet:
@@ -73,7 +76,7 @@ class Attempt:
         """The model with the table to come near to: the true one, or for want of bias another."""
         if not self.options.unbiased:
             return model
-        return replace(model, target=unbiased_target(model, self.budget))
+        return replace(model, target=unbiased_target(model, self.budget, self.options.engines))
 
     def _with_levels(self, model: RoundingModel) -> Protection:
         """The least rounding that meets every level."""
@@ -87,7 +90,7 @@ class Attempt:
         if why := hopeless(narrowed):
             reason = f"the levels of single cells leave no rounding: {why}{self._remedy}"
             return self._nothing(model, "infeasible", reason, "levels of single cells")
-        search = ProtectedSearch(narrowed, watched, partial(self._made, model), self.budget)
+        search = ProtectedSearch(narrowed, watched, partial(self._made, model), self.budget, self.options.engines)
         found = search.solve()
         if found.status == "infeasible":
             return self._levels_conflict(model, found)
@@ -97,9 +100,9 @@ class Attempt:
         answer = self._answer(model, narrowed, found)
         return answer if answer.scaled is None or search.last is None else answer.knowing(search.last)
 
-    def _levels_conflict(self, model: RoundingModel, found: engines.Found) -> Protection:
+    def _levels_conflict(self, model: RoundingModel, found: Found) -> Protection:
         """Whether sums or levels are what cannot hold, and which."""
-        plain = engines.solve(model, self.budget)
+        plain = solve(LatticeProblem(model), self.budget, self.options.engines)
         if plain.status == "infeasible":
             return self._answer(model, model, plain)
         asked = [attacker.asked(self.instance.sensitivity.levels) for attacker in self.instance.attackers]
@@ -122,13 +125,13 @@ class Attempt:
         narrowed = model.narrowed(*_tightest([guard.room() for guard in watched]))
         if hopeless(narrowed):
             return True
-        search = ProtectedSearch(narrowed, watched, partial(attempt._made, model), self.budget)
+        search = ProtectedSearch(narrowed, watched, partial(attempt._made, model), self.budget, self.options.engines)
         return search.solve().status == "infeasible"
 
-    def _answer(self, model: RoundingModel, solved: RoundingModel, found: engines.Found) -> Protection:
+    def _answer(self, model: RoundingModel, solved: RoundingModel, found: Found) -> Protection:
         """The engine's answer as a Protection."""
         if found.status == "infeasible":
-            conflict = of_equations(model, self.budget)
+            conflict = of_equations(model, self.budget, self.options.engines)
             why = f"no table of {_multiples(self.steps)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
             return self._nothing(
                 model,
@@ -145,7 +148,7 @@ class Attempt:
         v, bound = solved.values(found.x), solved.start + found.bound
         status = "optimal" if found.status == "optimal" else "feasible"
         if self.options.unbiased:  # the least for the table drawn; what the true one could have is bounded from below
-            bound = model.start + engines.bound(model, self.budget)
+            bound = model.start + lower_bound(LatticeProblem(model), self.budget, self.options.engines)
             status = "optimal" if bound == model.objective(v) else "feasible"
         return self._made(
             model,

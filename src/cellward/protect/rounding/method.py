@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from cellward.errors import InputError
 from cellward.exact import Ints
 from cellward.instance import Instance, by_level
 from cellward.protect.amounts import amounts, stated
+from cellward.protect.lattice.engines import ENGINES
 from cellward.protect.lattice.model import check_grid
+from cellward.protect.lattice.problem import LatticeEngine
 from cellward.protect.method import Method
 from cellward.protect.rounding.attempt import Attempt
 from cellward.protection import Protection
@@ -41,6 +43,8 @@ class ControlledRounding(Method):
     >>> p.status, p.objective
     ('optimal', 16)
     """
+
+    engines: ClassVar[tuple[LatticeEngine, ...]] = ENGINES
 
     base: Any = 5
     knowledge: str = field(default="strict", kw_only=True)
