@@ -15,7 +15,7 @@ from cellward.errors import InputError, SolverError, VerificationError
 from cellward.exact import LARGEST, Bools, Ints, Numbers
 from cellward.instance import Instance
 from cellward.protect.adjustment import engines, publish
-from cellward.protect.adjustment.continuous import Continuous, Problem, untouched
+from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.draws import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.method import named_cells
@@ -166,12 +166,14 @@ class Attempt:
         r = self.instance.relations
         return r if not r.rhs.any() else Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs))
 
-    def problem(self, lo: Ints, hi: Ints) -> Problem:
+    def problem(self, room: Room) -> AdjustmentProblem:
         """The continuous problem with this room."""
-        low, high = (end / self.factor for end in (lo, hi))
-        open_ = np.abs(self.fine.a) + LARGEST // 2
-        low, high = np.where(lo <= -open_, -np.inf, low), np.where(hi >= open_, np.inf, high)
-        return Problem(self.relations, low, high, self.distance, self.instance.decimals)
+        grid = PublishedGrid(self.fine.a, self.step, self.factor)
+        return AdjustmentProblem.of(self.relations, room, self.distance, self.instance.decimals, grid)
+
+    @property
+    def _forms(self) -> tuple[Form, ...]:
+        return engines.forms_of(self.options.form)
 
     def senses(self) -> Senses:
         """Senses and levels as given or drawn."""
@@ -204,7 +206,9 @@ class Attempt:
             return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=tuple(lost.tolist()))
         with blas_threads(self.budget.threads):
             if len(senses.cell):
-                answer, senses, room = engines.solve_with_senses(self, senses, Room(lo, hi))
+                answer, senses, room = engines.solve_with_senses(
+                    self.problem(Room(lo, hi)), senses, self.budget, self._forms, soft_levels=self.options.soft_levels
+                )
             else:
                 answer, room = untouched(self.relations), Room(lo, hi)
             if answer.status == "infeasible" or answer.z is None:
@@ -245,7 +249,7 @@ class Attempt:
         assert answer.z is not None
         if len(allowed.empty):
             return
-        problem = self.problem(room.lo, room.hi)
+        problem = self.problem(room)
         if answer.whole is not None:
             yield self._made(self.fine.a + answer.whole, allowed, answer, senses, answer.engine)
             return
@@ -266,7 +270,7 @@ class Attempt:
             yield from self._snapped(answer, senses, allowed, problem, None)
 
     def _snapped(
-        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: Problem, seconds: float | None
+        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem, seconds: float | None
     ) -> Iterator[Protection]:
         """Tables on the grid by the rounding machinery, which looks for the least one next to the optimum."""
         assert answer.z is not None
@@ -275,7 +279,7 @@ class Attempt:
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; on the grid by {engine}")
 
     def _rounded(
-        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: Problem
+        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem
     ) -> Iterator[Protection]:
         """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside."""
         leaves = publish.RoundedLeaves.of(self.fine, problem, self.factor, self.step)
@@ -302,7 +306,7 @@ class Attempt:
                 )
             if np.any(lo > hi) or self.budget.over:
                 return
-            z = engines.solve(self, replace(problem, lo=lo, hi=hi), near=answer).z
+            z = engines.again(problem.between(lo, hi), self.budget, answer, self._forms).z
             if z is None:
                 return
 

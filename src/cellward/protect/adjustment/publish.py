@@ -11,7 +11,7 @@ import numpy as np
 
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
-from cellward.protect.adjustment.continuous import Problem
+from cellward.protect.adjustment.continuous import AdjustmentProblem
 from cellward.protect.lattice.engines import solve
 from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.problem import LatticeProblem
@@ -38,7 +38,7 @@ LARGEST_COST = 2**40
 
 
 def snapped(
-    fine: Instance, problem: Problem, z: Floats, allowed: AllowedSet, factor: int, budget: Budget
+    fine: Instance, problem: AdjustmentProblem, z: Floats, allowed: AllowedSet, factor: int, budget: Budget
 ) -> Iterator[tuple[Ints, str]]:
     """Tables on the grid near z (in units of the table), by the rounding machinery: wider around it from one to the next; with the engine's name."""
     step = np.where(allowed.step > 0, allowed.step, 1)
@@ -60,7 +60,7 @@ def snapped(
             return
 
 
-def _model(fine: Instance, problem: Problem, down: Ints, up: Ints, step: Ints, factor: int) -> LatticeModel:
+def _model(fine: Instance, problem: AdjustmentProblem, down: Ints, up: Ints, step: Ints, factor: int) -> LatticeModel:
     """Each cell's cost between its ends, as a weight on the way from the cheaper one."""
     low, high = ((end - fine.a) / factor for end in (down, up))
     rise = problem.costs.costs(high) - problem.costs.costs(low)
@@ -80,7 +80,7 @@ class RoundedLeaves:
     """The moves of the cells that move through their leaves, in whole steps of what is published: whatever the leaves do, every sum holds."""
 
     fine: Instance
-    problem: Problem
+    problem: AdjustmentProblem
     form: LeafForm | None
     """None: an array, whose sums run along its axes."""
     still: Ints
@@ -88,7 +88,7 @@ class RoundedLeaves:
     step: int
 
     @staticmethod
-    def of(fine: Instance, problem: Problem, factor: int, step: int) -> RoundedLeaves | None:
+    def of(fine: Instance, problem: AdjustmentProblem, factor: int, step: int) -> RoundedLeaves | None:
         """None where leaves are not free, or values that move are not on the grid."""
         moving, r = problem.moving, problem.relations
         still = np.rint(np.where(problem.lo == problem.hi, problem.lo, 0.0) * factor).astype(np.int64)

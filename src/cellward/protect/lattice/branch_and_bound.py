@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +27,7 @@ class BranchAndBound:
     name: ClassVar[str] = "HiGHS MIP"
     solver: Adapter = solve_mip
     whole_solver: Adapter = solve_cpsat
-    starter: Improvement = Improvement()
+    starter: Improvement = field(default_factory=Improvement)
 
     def accepts(self, block: Block) -> str | None:  # noqa: ARG002
         """Any block; whether it ends in bearable time is another matter."""
