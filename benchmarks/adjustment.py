@@ -28,9 +28,9 @@ from results import SHARED, Report, run_parts, table
 
 import cellward as cw
 from cellward.instance import Instance
-from cellward.protect.adjustment import engines, leaf
+from cellward.protect.adjustment import engines
 from cellward.protect.adjustment.attempt import Attempt
-from cellward.protect.adjustment.continuous import Continuous, Problem
+from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous
 from cellward.protect.adjustment.draws import Room
 from cellward.solve.blas import blas_threads
 from cellward.solve.budget import Budget
@@ -272,21 +272,22 @@ def fresh(made: cw.Table) -> cw.Table:
     return replace(made, relations=Relations(r.cells, r.indptr, r.indices, r.coefs, r.rhs))
 
 
-def problem_of(made: cw.Table, norm: str, **options: Any) -> tuple[Attempt, Problem]:
+def problem_of(made: cw.Table, norm: str, **options: Any) -> tuple[Attempt, AdjustmentProblem]:
     """The continuous problem of a table as the method poses it, everything upwards."""
     method = cw.ControlledAdjustment(norm=norm, **{**PAPER, **options})
     instance = Instance.of(made, weights="relative")
     attempt = Attempt(method, instance, Budget(threads=2), KEY)
     room = attempt.senses().room(Room(*attempt.free))
-    return attempt, attempt.problem(room.lo, room.hi)
+    return attempt, attempt.problem(room)
 
 
 def solved(made: cw.Table, norm: str) -> tuple[Continuous, float]:
     """Our continuous optimum, structure, multipliers and check included, and the seconds it took."""
-    attempt, problem = problem_of(fresh(made), norm)
+    problem = problem_of(fresh(made), norm)[1]
+    forms = engines.AUTO if norm == "l2" else engines.forms_of("leaf")
     began = time.perf_counter()
     with blas_threads(2):
-        answer = engines.solve(attempt, problem) if norm == "l2" else leaf.solve(problem)
+        answer = engines.solve(problem, Budget(threads=2), forms)
     return answer, time.perf_counter() - began
 
 
@@ -425,7 +426,7 @@ def scale(report: Report, *, quick: bool) -> None:
 
 
 def _hierarchical(report: Report, *, quick: bool) -> None:
-    from cellward.protect.adjustment.flow import least_flow
+    from cellward.protect.adjustment.flow import LeastFlow
 
     rows: list[list[object]] = []
     sizes = {"50": (10, 10, 50)} if quick else {"50": (10, 10, 450), "445": (30, 30, 477)}
@@ -442,7 +443,7 @@ def _hierarchical(report: Report, *, quick: bool) -> None:
         answer = None
         for _ in range(3):
             began = time.perf_counter()
-            answer = least_flow(attempt.relations, room.lo, room.hi, weight)
+            answer = LeastFlow().solve(attempt.relations, room.lo, room.hi, weight, Budget())
             ours.append(time.perf_counter() - began)
         assert answer is not None and answer.cost is not None
         took, right, objective = rivals.solve(problem, "l1", "simplex", limit_s=600.0)

@@ -21,12 +21,12 @@ import zero_restricted_check
 from enumeration import every_rounding
 from paper_000 import FIGURE_1, FIGURE_2C, figure_5
 from results import Report, table, write_section
+from zero_restricted_check import RoundingByFlow
 
 import cellward as cw
 from cellward.instance import Instance
-from cellward.protect.lattice import engines
 from cellward.protect.lattice.linear import linear
-from cellward.protect.lattice.model import RoundingModel, allowed_multiples
+from cellward.protect.lattice.model import LatticeModel, allowed_multiples
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.worker import warm_up
@@ -75,24 +75,23 @@ def brute_force(report: Report, cases: int, flow_cases: int) -> None:
 
 def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> None:
     warm_up()
-    flow_from = engines.FLOW_FROM
-    engines.FLOW_FROM = 0
+    method = RoundingByFlow(base=5)
     rows = []
     for size in sizes:
         rng = np.random.default_rng(size)
         values = rng.poisson(4, (size, size))
-        ROUNDING.protect(cw.Table.from_array(values[:2, :2]))
+        method.protect(cw.Table.from_array(values[:2, :2]))
         instance = Instance.of(cw.Table.from_array(values))
         started = time.perf_counter()
-        protection = ROUNDING.solve(instance, Budget(), bytes(32))
+        protection = method.solve(instance, Budget(), bytes(32))
         ours = time.perf_counter() - started
         started = time.perf_counter()
-        again = ROUNDING.solve(instance, Budget(), bytes(32))
+        again = method.solve(instance, Budget(), bytes(32))
         known = time.perf_counter() - started
         started = time.perf_counter()
         protection.release()
         verification = time.perf_counter() - started
-        model = RoundingModel(instance, allowed_multiples(instance, np.full(instance.cells, 5)))
+        model = LatticeModel(instance, allowed_multiples(instance, np.full(instance.cells, 5)))
         network = instance.relations.network
         question, unit, _ = linear(model, network.equations, np.arange(len(model.columns)), model.columns.cost)
         started = time.perf_counter()
@@ -107,7 +106,6 @@ def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> N
             [f"{size}×{size}", protection.objective, f"{ours:.2f}", f"{known:.2f}", f"{verification:.2f}", f"{rival:.2f}",
              f"**{rival / ours:.1f} ×**", f"{rival / known:.1f} ×"]
         )  # fmt: skip
-    engines.FLOW_FROM = flow_from
     head = [
         "table",
         "Σ\\|v−a\\|",

@@ -170,7 +170,7 @@ def run_one(kind: str, place: str, seed: int) -> Run:
     ends: list[Ends] = []
     with broken(place, trap), _recorded(ends):
         p = out.attempt(
-            "protect",
+            "round",
             lambda: method.protect(one.case.table, weights=one.case.weights, attackers=one.attackers, key=bytes(32)),
         )
         if p is not None and p.status != "failed":

@@ -23,8 +23,14 @@ import numpy as np
 
 import cellward as cw
 from cellward.audit import bound, linear, relaxation, settle
-from cellward.protect.lattice import engines
+from cellward.protect.lattice.branch_and_bound import BranchAndBound
+from cellward.protect.lattice.flow_in_worker import FlowInWorker
+from cellward.protect.lattice.problem import LatticeEngine
+from cellward.protect.lattice.staged_flow import StagedFlow
+from cellward.protect.lattice.vertex import VertexThenBlocks
 from cellward.solve import highs, worker
+from cellward.solve.flow import solve_flow
+from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.outcome import Outcome
 from cellward.solve.warm_lp import WarmLp
 
@@ -230,9 +236,8 @@ class Trap:
 # ---- places ----------------------------------------------------------------------------------------------------------------------------------------
 
 
-def _function(module: Any, name: str, trap: Trap) -> Any:
-    """solve_lp or solve_mip as one module uses it."""
-    true = getattr(module, name)
+def _lied(true: Callable[..., Outcome], trap: Trap) -> Callable[..., Outcome]:
+    """solve_lp or solve_mip with the trap around it."""
 
     def fake(model: Any, **options: Any) -> Outcome:
         def solve(cost: Floats | None) -> Outcome:
@@ -240,19 +245,38 @@ def _function(module: Any, name: str, trap: Trap) -> Any:
 
         return trap(Call(solve, model.cost, model.lower, model.upper))
 
-    return patch.object(module, name, fake)
+    return fake
+
+
+def _function(module: Any, name: str, trap: Trap) -> Any:
+    """solve_lp or solve_mip as one module uses it."""
+    return patch.object(module, name, _lied(getattr(module, name), trap))
+
+
+def _engines(*engines: LatticeEngine) -> Any:
+    """Roundings by these engines."""
+    return patch.object(cw.ControlledRounding, "engines", engines)
+
+
+def _lp(trap: Trap) -> Any:
+    return _engines(StagedFlow(), FlowInWorker(), VertexThenBlocks(solver=_lied(solve_lp, trap)))
+
+
+def _mip(trap: Trap) -> Any:
+    blocks = (BranchAndBound(solver=_lied(solve_mip, trap)),)
+    return _engines(StagedFlow(), FlowInWorker(), VertexThenBlocks(whole=-1.0, blocks=blocks))
 
 
 def _flow(trap: Trap) -> Any:
-    true = engines.solve_flow
 
     def fake(model: Any, **options: Any) -> Outcome:
         def solve(cost: Floats | None) -> Outcome:
-            return true(model if cost is None else replace(model, cost=np.abs(cost).astype(np.int64)), **options)
+            other = model if cost is None else replace(model, cost=np.abs(cost).astype(np.int64))
+            return solve_flow(other, **options)
 
         return trap(Call(solve, model.cost, np.zeros(model.arcs), model.capacity))
 
-    return patch.multiple(engines, solve_flow=fake, _levels=lambda _: Outcome(status="unknown"))
+    return _engines(FlowInWorker(fewest=0, solver=fake), VertexThenBlocks())
 
 
 def _maximise(trap: Trap) -> Any:
@@ -373,8 +397,11 @@ def _in_warm(trap: Trap) -> Any:
 
 def _without_duals() -> Any:
     """The first engine's relaxation without its hint at a proof, so that the bound must be worked for."""
-    true = engines.solve_lp
-    return patch.object(engines, "solve_lp", lambda model, **options: replace(true(model, **options), row_duals=None))
+
+    def bare(model: Any, **options: Any) -> Outcome:
+        return replace(solve_lp(model, **options), row_duals=None)
+
+    return _engines(StagedFlow(), FlowInWorker(), VertexThenBlocks(solver=bare))
 
 
 def _useless_maxima() -> Any:
@@ -388,8 +415,7 @@ def _useless_maxima() -> Any:
     return patch.object(WarmLp, "maximise", fake)
 
 
-ALL_TO_MIP = (patch.object, engines, "_WHOLE", -1.0)
-ALL_TO_FLOW = (patch.object, engines, "FLOW_FROM", 0)
+ALL_TO_MIP = (_engines, StagedFlow(), FlowInWorker(), VertexThenBlocks(whole=-1.0))
 NO_SWAPS = (patch.object, settle, "_structured", lambda questions: False)
 NO_POTENTIALS = (patch.object, bound, "potentials", lambda *_: None)
 
@@ -408,9 +434,9 @@ class Place:
 _INNER = ("process killed", "SolverError raised")
 _NO_DUALS = ("process killed", "NaN in duals", "garbage duals")
 PLACES: dict[str, Place] = {
-    "HiGHS LP": Place((lambda trap: _function(engines, "solve_lp", trap),)),
-    "HiGHS MIP": Place((lambda trap: _function(engines, "solve_mip", trap),), (ALL_TO_MIP,), _NO_DUALS),
-    "flow": Place((_flow,), (ALL_TO_FLOW,), _NO_DUALS[1:]),
+    "HiGHS LP": Place((_lp,)),
+    "HiGHS MIP": Place((_mip,), (), _NO_DUALS),
+    "flow": Place((_flow,), (), _NO_DUALS[1:]),
     "audit LP": Place((_maximise,), (NO_SWAPS,), audits=0.3),
     "audit LP, no bounds": Place((_maximise,), (NO_SWAPS,), audits=1),
     "audit MIP": Place(

@@ -11,7 +11,9 @@ from tally import Tally
 from zero_restricted import Answer, Case, brute_force, equations, neighbours, whole_weights
 
 import cellward as cw
-from cellward.protect.lattice import engines
+from cellward.protect.lattice.flow_in_worker import FlowInWorker
+from cellward.protect.lattice.staged_flow import StagedFlow
+from cellward.protect.lattice.vertex import VertexThenBlocks
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,12 @@ class Trial:
     fault: str | None
 
 
+class RoundingByFlow(cw.ControlledRounding):
+    """Every network is sent to the flow solver, whatever its size."""
+
+    engines = (StagedFlow(fewest=0), FlowInWorker(fewest=0), VertexThenBlocks())
+
+
 def compare(case: Case, *, flow: bool = False) -> str | None:
     """None when cellward and the brute force agree; otherwise what differs, in a line. ``flow`` sends every network to the flow solver."""
     return solve_both_ways(case, flow=flow).fault
@@ -31,18 +39,15 @@ def compare(case: Case, *, flow: bool = False) -> str | None:
 def solve_both_ways(case: Case, *, flow: bool = False) -> Trial:
     """The truth and cellward's answer, compared."""
     answer = brute_force(case)
-    usual = engines.FLOW_FROM
-    engines.FLOW_FROM = 0 if flow else usual
+    method = RoundingByFlow if flow else cw.ControlledRounding
     try:
-        p = cw.ControlledRounding(case.base).protect(case.table, weights=case.weights)
+        p = method(case.base).protect(case.table, weights=case.weights)
         engine, fault = p.engine, _fault(case, answer, p)
     except cw.InputError as error:
         as_meant = answer.status == "refused" and "the grid of its bases" in str(error)
         engine, fault = "refused", None if as_meant else f"InputError where {answer.status} is true: {error}"
     except Exception as error:  # noqa: BLE001 (whatever it is, it is what we look for, and the other cases go on)
         engine, fault = "crash", f"{type(error).__name__} where {answer.status} is true: {error}"
-    finally:
-        engines.FLOW_FROM = usual
     return Trial(answer, engine, fault and f"seed {case.seed}, {case.kind}, {engine}: {fault}")
 
 
@@ -65,9 +70,9 @@ def _fault(case: Case, answer: Answer, p: cw.Protection) -> str | None:
     stated = Fraction(p.objective_scaled, 10**p.instance.weight_decimals)
     if not cost == stated == answer.objective * 10**case.table.decimals:
         return f"objective stated {stated}, of its values {cost}, least {answer.objective} (·10^{case.table.decimals})"
-    if p.bound_scaled != p.objective_scaled or p.bound != p.objective or p.gap != 0:
+    if p.sought.bound != p.objective_scaled or p.bound != p.objective or p.gap != 0:
         return f"optimal with bound {p.bound} under objective {p.objective}"
-    if p.release().scaled.tolist() != v:
+    if p.release().publication.v.tolist() != v:
         return "the release differs from the protected values"
     return None
 

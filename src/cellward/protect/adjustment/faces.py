@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from cellward.exact import Floats, Ints
-from cellward.protect.adjustment.continuous import Problem, prices, value
+from cellward.protect.adjustment.continuous import AdjustmentProblem, prices, value
 from cellward.solve.ask import ask
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
@@ -46,7 +46,7 @@ def _maximise(lp: WarmLp, cost: Floats, time_limit_s: float | None) -> Floats | 
 class DeviationFace:
     """All deviations as near as ``z``, which is optimal, as ``multipliers`` prove."""
 
-    problem: Problem
+    problem: AdjustmentProblem
     z: Floats
     multipliers: Floats
 
@@ -132,7 +132,7 @@ class MultiplierFace:
     what its cell costs more less what the price pays for it.
     """
 
-    problem: Problem
+    problem: AdjustmentProblem
     z: Floats
     multipliers: Floats
     cell: Ints

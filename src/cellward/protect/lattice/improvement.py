@@ -1,4 +1,4 @@
-"""Improve: good roundings of blocks too large for branch and bound, by walks over pairs of layers and by neighbourhoods solved to the optimum.
+"""Improvement: good roundings of blocks too large for branch and bound, by walks over pairs of layers and by neighbourhoods solved to the optimum.
 
 All roundings of a block obey Σ m·x = d, so what they cost above the linear relaxation is Σ |reduced cost|·|x − vertex|: the *excess* of a column.
 1. *Start*: the vertex, solved again around its fractional columns where they are few, else CP-SAT's first rounding.
@@ -15,14 +15,16 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
-from cellward.protect.lattice.linear import leaf_costs, unit_of
-from cellward.protect.lattice.model import RoundingModel
-from cellward.protect.lattice.stretch import Road, Side
+from cellward.protect.lattice.layers import codes_of, sides_of
+from cellward.protect.lattice.linear import unit_of
+from cellward.protect.lattice.problem import Block, Found
+from cellward.protect.lattice.stretch import Road
 from cellward.protect.lattice.walk import solve_walk
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
@@ -30,23 +32,17 @@ from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-from cellward.table.relations import Relations, ranges
+from cellward.table.relations import ranges
 
-FEW_BROKEN = 0.01
-"""Up to this share of fractional columns a rounding is looked for around them, and branch and bound can be expected to end."""
 STARTERS = 8
 """CP-SAT's threads for a first rounding: its searchers for one come in with the eighth, whatever the number of cores."""
 WALK_SHARE = 0.98
 """The part of the time left that the walk may take."""
-WALK_POSITIONS = 6e8
-"""Positions that a walk without a time limit looks at: about half a minute."""
 ELIGIBLE = 0.5
 """The share of columns, those of the smallest reduced costs, that neighbourhoods decide anew."""
 SMALLEST, LARGEST_FREE, LARGEST_LIMITED = 800, 1500, 50_000
 """Columns of a neighbourhood: at first, and at most without and with a time limit."""
 GROW, SHRINK = 1.2, 0.65
-PATIENCE = 60
-"""Neighbourhoods of the largest size without a gain, one after the other, after which no more are tried."""
 SUB_SHARE, SUB_LEAST_S = 0.1, 2.0
 """Time for one neighbourhood, as a part of the time left, and the least."""
 QUICK = 0.4
@@ -54,58 +50,59 @@ QUICK = 0.4
 _WHOLE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class ImproveResult:
-    """The best rounding found (None: none was), what found it, and whether Ctrl-C ended the search."""
+@dataclass(frozen=True)
+class Improvement:
+    """Near-optimal roundings of blocks of at least ``fewest`` columns, with the relaxation's bound.
 
-    x: Ints | None
-    engine: str
-    interrupted: bool = False
-
-
-def improve(
-    model: RoundingModel,
-    question: LinearModel,
-    part: Ints,
-    vertex: Floats,
-    floor: float,
-    budget: Budget,
-    duals: Floats | None = None,
-    *,
-    start_only: bool = False,
-) -> ImproveResult:
-    """The best rounding found of one block, whole and exact; ``start_only``: the first one.
-
-    ``part`` are the block's columns, ``question`` its linear model with the plain costs, ``vertex`` an optimum of its relaxation, ``floor`` its
-    value, and ``duals`` those of the question's rows (found again when not given).
+    Up to the share ``few_broken`` of fractional columns a rounding is looked for around them, and branch and bound can be expected to end.
+    ``walk_positions``: those that a walk without a time limit looks at, about half a minute. ``patience``: neighbourhoods of the largest size
+    without a gain, one after the other, after which no more are tried.
     """
-    search = _Search(model, question, part, vertex, floor, budget, duals)
-    search.start()
-    if search.going and not start_only:
-        search.walk()
-    if search.going and not start_only:
-        search.neighbourhoods()
-    return ImproveResult(search.x, " + ".join(search.engines), search.interrupted)
+
+    name: ClassVar[str] = "improvement"
+    fewest: int = 4000
+    few_broken: float = 0.01
+    walk_positions: float = 6e8
+    patience: int = 60
+
+    def accepts(self, block: Block) -> str | None:
+        """Large blocks with many fractional columns, for which branch and bound would not end."""
+        if len(block.part) < self.fewest:
+            return f"a block of {len(block.part):,} columns is small enough for branch and bound"
+        if block.fractional <= self.few_broken:
+            return "few columns of the block are fractional: branch and bound can be expected to end"
+        return None
+
+    def solve(self, block: Block, budget: Budget) -> Found:
+        """The best rounding found."""
+        search = _Search(self, block, budget)
+        search.start()
+        if search.going:
+            search.walk()
+        if search.going:
+            search.neighbourhoods()
+        return search.found()
+
+    def start(self, block: Block, budget: Budget) -> Found:
+        """The first rounding found."""
+        search = _Search(self, block, budget)
+        search.start()
+        return search.found()
 
 
 class _Search:
     """The best rounding so far of one block, and the ways to a better one."""
 
-    def __init__(
-        self,
-        model: RoundingModel,
-        question: LinearModel,
-        part: Ints,
-        vertex: Floats,
-        floor: float,
-        budget: Budget,
-        duals: Floats | None,
-    ) -> None:
-        self.model, self.question, self.part, self.vertex, self.floor = model, question, part, vertex, floor
-        self.budget = budget
+    def __init__(self, effort: Improvement, block: Block, budget: Budget) -> None:
+        self.effort, self.block, self.budget = effort, block, budget
+        self.part, self.vertex, self.model = block.part, block.x, block.problem.model
+        self.question, self.unit, used = block.question(self.model.columns.cost)
+        question, common = self.question, self.model.common[used]
+        self.floor = float(question.cost @ self.vertex)
+        duals = None if block.problem.rows else block.multipliers[used] * common / self.unit
         self.rng = np.random.default_rng(budget.seed)
         self.x: Ints | None = None
-        self.target = math.ceil(floor - 1e-6 * max(1.0, abs(floor)))
+        self.target = math.ceil(self.floor - 1e-6 * max(1.0, abs(self.floor)))
         self.step = 1
         self.two = budget.threads > 1 and bool(np.all(question.row_lower == question.row_upper))
         self.engines: list[str] = []
@@ -116,6 +113,19 @@ class _Search:
         self.pointer = np.concatenate(([0], np.cumsum(np.bincount(question.indices, minlength=question.columns))))
         self.guide = self._reduced_costs(duals)
         self.reduced = np.abs(self.guide)
+
+    def found(self) -> Found:
+        """What came of it, with the relaxation's bound."""
+        engine = " + ".join(self.engines)
+        if self.interrupted:
+            self.budget.stop()
+        if self.x is None:
+            return Found("unknown", engine)
+        value, least = int(self.model.columns.cost[self.part] @ self.x), self.model.least(self.part)
+        if self.block.problem.tellable:
+            floor = self.unit * math.ceil(self.floor - 1e-6 * max(1.0, abs(self.floor)))
+            least = max(least, min(value, floor))
+        return Found("optimal" if least == value else "feasible", engine, self.x, least)
 
     def _reduced_costs(self, duals: Floats | None) -> Floats:
         q = self.question
@@ -160,7 +170,7 @@ class _Search:
     def _raise_target(self, x: Ints) -> None:
         """All roundings cost the same up to multiples of a unit (see leaf_costs), so a floor rounds up to the next of them."""
         unit = unit_of(self.model.columns.cost[self.part])
-        leaf = leaf_costs(self.model)[self.part] // unit
+        leaf = self.block.leaf_costs[self.part] // unit
         step = unit_of(leaf)
         away = int(self.cost @ x) - int(leaf @ x)
         self.step = step
@@ -175,7 +185,7 @@ class _Search:
         if not len(broken):
             self.take(whole, "HiGHS LP")
             return
-        if len(broken) <= FEW_BROKEN * len(whole):
+        if len(broken) <= self.effort.few_broken * len(whole):
             size = max(SMALLEST, 20 * len(broken))
             while self.x is None and not self.budget.over and not self.interrupted and size < len(whole):
                 free = self.around(broken, size, self.reduced >= 0)
@@ -201,7 +211,7 @@ class _Search:
         Either answer keeps every sum, so that of disjoint sets both can be taken.
         """
         assert self.x is not None
-        layers = _layers(self.model, self.part)
+        layers = codes_of(self.model, self.part)
         kinds = ["surroundings", *(["layers"] if layers is not None else [])]
         most = float(min(len(self.part), LARGEST_FREE if self.budget.time_limit_s is None else LARGEST_LIMITED))
         ways = [
@@ -210,7 +220,7 @@ class _Search:
         small = np.sort(self.reduced)[int(ELIGIBLE * (len(self.part) - 1))]
         tried = np.zeros(len(self.part))
         stale = 0
-        while self.going and stale < PATIENCE:
+        while self.going and stale < self.effort.patience:
             away = np.abs(self.x - self.vertex)
             eligible = (self.reduced <= small) | (away > _WHOLE)
             chosen: list[tuple[_Kind, Ints]] = []
@@ -343,14 +353,14 @@ class _Search:
     def walk(self) -> None:
         """Circulations on pairs of layers."""
         assert self.x is not None
-        sides = _sides(self.model, self.part, self.question)
+        sides = sides_of(self.model, self.part, self.question)
         if not sides:
             return
         cell, first = np.unique(self.model.columns.cell[self.part], return_index=True)
         steps = np.bincount(np.searchsorted(cell, self.model.columns.cell[self.part]), self.x).astype(np.int64)
         road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.budget.seed)
         limit = None if self.budget.left is None else WALK_SHARE * self.budget.left
-        most = WALK_POSITIONS if limit is None else math.inf
+        most = self.effort.walk_positions if limit is None else math.inf
         part = self.budget.part(limit)
         outcome = ask(solve_walk, road, part, columns=len(self.part), target=self.target, positions=most)
         self.interrupted |= outcome.interrupted
@@ -376,73 +386,3 @@ class _Kind:
             self.size = max(self.size * SHRINK, 100.0)
         elif quick and not gain:
             self.size = min(self.size * GROW, most)
-
-
-def _layers(model: RoundingModel, part: Ints) -> list[Ints] | None:
-    """For each dimension the code of every column, where the table has dimensions."""
-    labels = model.instance.labels
-    if len(labels.dims) < 2:
-        return None
-    return [index[model.columns.cell[part]] for index in labels.index]
-
-
-def _sides(model: RoundingModel, part: Ints, question: LinearModel) -> list[Side]:
-    """The dimensions along which pairs of layers are networks; none when the table is not made of dimensions, or has other rows."""
-    labels, relations = model.instance.labels, model.instance.relations
-    plain = model.one_step and bool(np.all(question.row_lower == question.row_upper)) and int(question.upper.max()) == 1
-    if len(labels.dims) < 2 or not plain or not relations.equations or int(np.diff(relations.indptr).min()) < 1:
-        return []
-    index = np.stack(labels.index)
-    entries = index[:, relations.indices]
-    varies = np.stack(
-        [
-            np.maximum.reduceat(each, relations.indptr[:-1]) > np.minimum.reduceat(each, relations.indptr[:-1])
-            for each in entries
-        ]
-    )
-    if np.any(varies.sum(axis=0) != 1):
-        return []
-    number = np.full(relations.cells, -1, np.int64)
-    mine = np.unique(model.columns.cell[part])
-    number[mine] = np.arange(len(mine))
-    sides = (_side(relations, index, varies[d], d, len(labels.codes[d]), number) for d in range(len(index)))
-    return [side for side in sides if side is not None]
-
-
-def _side(relations: Relations, index: Ints, along: Bools, d: int, codes: int, number: Ints) -> Side | None:
-    """One dimension, or None where its layers are no networks or no two of its codes stand in the same equations."""
-    _, position = np.unique(np.delete(index, d, axis=0), axis=1, return_inverse=True)
-    position, code = position.ravel().astype(np.int64), index[d]
-    positions = int(position.max()) + 1
-    mark = np.random.default_rng(20100915).integers(1, 2**62, max(positions, codes))
-    layer = code[relations.indices[relations.indptr[:-1]]]
-    seen = relations.sums(relations.coefs * mark[position[relations.indices]])
-    print_ = np.stack((layer[~along], seen[~along]))
-    known, one = np.unique(print_[1], return_index=True)
-    pairs = np.unique(print_, axis=1)
-    whole = np.bincount(pairs[0], minlength=codes) == len(known)
-    whole &= np.bincount(code, minlength=codes) == positions
-    taken = relations.take(np.flatnonzero(~along)[one])
-    flat = Relations.from_entries(
-        positions, taken.equations, taken.row, position[taken.indices], taken.coefs, np.zeros(taken.equations, np.int64)
-    )
-    network = flat.network
-    if network is None:
-        return None
-    # Codes are alike when each equation along the dimension has both of them, up to one sign.
-    alike = np.zeros(codes, np.int64)
-    rule = relations.sums(relations.coefs * mark[code[relations.indices]])
-    rules, at = np.unique(rule[along], return_index=True)
-    weight = np.random.default_rng(20100916).integers(1, 2**62, len(rules))
-    for k, equation in enumerate(np.flatnonzero(along)[at].tolist()):
-        entry = slice(int(relations.indptr[equation]), int(relations.indptr[equation + 1]))
-        np.add.at(alike, code[relations.indices[entry]], relations.coefs[entry] * weight[k])
-    sign = np.where(alike < -alike, -1, 1)
-    group = np.unique(np.where(whole, alike * sign, 0), return_inverse=True)[1].astype(np.int64)
-    group[~whole] = codes + np.flatnonzero(~whole)
-    if not len(rules) or int(np.bincount(group).max()) < 2:
-        return None
-    cell = np.full((codes, positions), -1, np.int64)
-    cell[code, position] = number
-    cell[:, network.tail < 0] = -1
-    return Side(cell, group, sign, np.maximum(network.tail, 0), np.maximum(network.head, 0), network.nodes)
