@@ -177,8 +177,8 @@ def _csplib(report: Report, names: tuple[str, ...]) -> None:
                 report.require(off < 1e-6, f"{name}, {norm}: {p.objective} is off the reference {own} by {off:.1e}")
                 figures += f", optimum {p.objective:.8g} (off {off:.0e})"
             theirs = min(v for k, v in stated.items() if k.startswith("cpu"))
-            check = p.details["check"]
-            rows.append([name, norm, figures, f"{check['gap']:.0e}", p.details["form"], wait(seconds), theirs])
+            check = p.details.check
+            rows.append([name, norm, figures, f"{check['gap']:.0e}", p.details.form, wait(seconds), theirs])
     report.add(
         "Paper 002, Tables 2 and 3: all senses up, no jitter, no grid; printed figures in brackets. Gap: of the continuous optimum to the bound that "
         "we compute from its multipliers. Seconds: from Table to Protection, everything included; theirs: CPLEX 8.0 on a 1.8 GHz notebook, the "

@@ -293,15 +293,15 @@ def attack(seed: int, setting: Setting) -> Counter[str]:
         return Counter({"nothing published": 1})
     v, a, need = p.values.astype(np.int64), true.a[true.cells], 2 * true.levels
     candidates = [Candidates.of(int(x), setting.senses, setting.jitter) for x in v[true.cells]]
-    out = Counter({"tables": 1, "cells": len(a), "turned": p.details["flipped"]})
+    out = Counter({"tables": 1, "cells": len(a), "turned": p.details.flipped})
     for x, of, wide in zip(a.tolist(), candidates, need.tolist(), strict=True):
         out["on level"] += x in of.value
         out["cellwise unique"] += of.value.tolist() == [x]
         out["cellwise narrow"] += of.span < wide
         out["best guess"] += bool(len(of.value)) and int(of.value[of.odds.argmax()]) == x
         out["odds of the truth"] += float(of.odds[of.value == x].sum())  # type: ignore[assignment]
-    senses = np.array([p.details["senses"][i] for i in true.cells.tolist()])
-    levels = np.array([abs(int(p.details["levels"][i])) for i in true.cells.tolist()])
+    senses = np.array([p.details.senses[i] for i in true.cells.tolist()])
+    levels = np.array([abs(int(p.details.levels[i])) for i in true.cells.tolist()])
     again = adjusted(true.a, true.cells, levels, setting, senses=senses, jitter=0).values
     out["truth explains"] += again is not None and np.array_equal(again, v)
     joint = Joint(v, true.cells, setting, candidates, need, [{x} for x in a.tolist()], Random(seed))
@@ -581,8 +581,8 @@ def told(tables: int = 5) -> list[str]:
         levels = true.levels
         made_ = made_.with_sensitivity(Sensitivity.of(made_.cells, true.cells, levels, levels, np.zeros_like(levels)))
         method = cw.ControlledAdjustment()
-        by_seed = [method.protect(made_, key=key, seed=k).details["senses"] for k in range(3)]
-        if by_seed != [drawn_.details["senses"]] * 3:
+        by_seed = [method.protect(made_, key=key, seed=k).details.senses for k in range(3)]
+        if by_seed != [drawn_.details.senses] * 3:
             out.append(f"table {seed}: senses depend on the seed")
         without = [method.protect(made_, seed=7) for _ in range(2)]
         if np.array_equal(without[0].scaled, without[1].scaled):  # type: ignore[arg-type]

@@ -350,8 +350,8 @@ def impossible(report: Report, *, quick: bool) -> None:
         longest = max(longest, time.perf_counter() - began)
         if p.status != "infeasible" or name not in p.reason or case.attacker not in p.reason:
             wrong.append(f"seed {seed}, {case.why}, {name}: {p.status}, {p.reason}")
-        elif case.cell not in p.conflicting_cells:
-            wrong.append(f"seed {seed}, {case.why}: cell {case.cell} is not among {p.conflicting_cells}")
+        elif case.cell not in p.failure.cells:
+            wrong.append(f"seed {seed}, {case.why}: cell {case.cell} is not among {p.failure.cells}")
     for line in wrong[:20]:
         print(line, flush=True)
     report.require(not wrong, f"impossible: {len(wrong)} of {wanted}, first {wrong[:1]}")

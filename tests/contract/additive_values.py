@@ -106,7 +106,7 @@ class KnownOptimum:
         assert (least is None) == (result.status == "infeasible")
         if least is not None:
             slack = self.close * max(1, least)
-            assert result.bound_scaled <= least + slack
+            assert result.sought.bound <= least + slack
             assert result.objective_scaled >= least - slack
             assert result.status == "feasible" or abs(result.objective_scaled - least) <= slack
 

@@ -82,7 +82,7 @@ class TestControlledAdjustmentInSecret(Adjustment):
     method = cw.ControlledAdjustment()
 
     def test_every_cell_at_risk_moves_by_its_level_the_way_that_was_drawn(self, published):
-        instance, senses = published.instance, published.details["senses"]
+        instance, senses = published.instance, published.details.senses
         assert sorted(senses) == instance.sensitivity.levels.cell.tolist()
         for cell, sense in senses.items():
             assert sense * (published.scaled[cell] - instance.a[cell]) >= LEVEL * 10**instance.decimals

@@ -48,7 +48,7 @@ def differences(seed: int, seen: Counter[str]) -> list[str]:
             statuses.setdefault(norm, set()).add("there" if p.scaled is not None else p.status)
             if p.scaled is None:
                 continue
-            check = p.details["check"]
+            check = p.details.check
             if p.protected is not True:
                 out.append(f"seed {seed}: {norm}, {form} is not protected: {p.missing[:1]}")
             if p.status == "optimal" and check["gap"] > GAP:
@@ -59,7 +59,7 @@ def differences(seed: int, seen: Counter[str]) -> list[str]:
                     out.append(f"seed {seed}: {norm}, {form} is {p.status}, gap {p.gap}, of the optimum {check['gap']}")
             if not p.certificate().check():
                 out.append(f"seed {seed}: {norm}, {form}: {p.certificate().check().reason}")
-        values = {form: float(p.details["continuous"]) for form, p in found.items() if p.scaled is not None}
+        values = {form: float(p.details.continuous) for form, p in found.items() if p.scaled is not None}
         if values and max(values.values()) - min(values.values()) > CLOSE * max(1e-3, abs(max(values.values()))):
             out.append(f"seed {seed}: {norm} differs: {values}")
     if len({status for each in statuses.values() for status in each}) > 1:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 import cellward as cw
 from cellward.instance import Instance
+from cellward.objective import Objective
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Kind, Knowledge
+from cellward.publication.values import Values
 from cellward.table.levels import Levels
 from cellward.table.sensitivity import Sensitivity
 
@@ -69,9 +71,8 @@ def rounded(table: cw.Table, v: Ints, base: int, kind: Kind, against: Sequence[c
         instance=instance,
         method={"name": "a rounding"},
         status="feasible",
-        allowed=AllowedSet(v, v, np.zeros_like(v)),
-        scaled=v,
-        knowledge=told,
+        sought=Objective(allowed=AllowedSet(v, v, np.zeros_like(v))),
+        publication=Values(told),
     )
 
 

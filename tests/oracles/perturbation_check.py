@@ -87,7 +87,7 @@ def _faults(case: Case, p: cw.Protection, seen: Counter[str]) -> Iterator[str]:
     yield from _intervals_differ(case, p, v, seen)
     if not (verdict := p.certificate().check()):
         yield f"the certificate does not hold: {verdict.reason}"
-    elif p.protected is not False and p.release().scaled.tolist() != p.scaled.tolist():
+    elif p.protected is not False and p.release().publication.v.tolist() != p.scaled.tolist():
         yield "the release differs from the protected values"
 
 

@@ -1,21 +1,54 @@
-"""Releases by hand: any values of a table, with what they are said to tell; what Protection.release makes of a result that passed its checks."""
+"""Releases by hand: anything printed of a table, with what it is said to tell; what a result makes of itself that passed its checks."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+from typing import Any
 
 import cellward as cw
+from cellward.audit.certificate import Certificate
+from cellward.audit.shown import Shown
+from cellward.instance import Instance
+from cellward.objective import Objective
+from cellward.publication.publication import Publication
+from cellward.publication.ranges import Ranges
+from cellward.publication.values import Values
+from cellward.publication.withheld import Withheld
 
 
-def by_hand(table: cw.Table, v: object, knowledge: object, name: str = "by hand") -> cw.Release:
+def published(v: Any, knowledge: cw.Knowledge) -> Publication:
+    """What is printed where this is known of these values."""
+    if knowledge.rule == "suppressed":
+        return Withheld.of(v, (knowledge.lo != knowledge.hi).nonzero()[0])
+    if knowledge.rule == "interval":
+        return Ranges(knowledge.lo.copy(), knowledge.hi.copy())
+    return Values(knowledge)
+
+
+def by_hand(table: cw.Table, v: Any, knowledge: cw.Knowledge, name: str = "by hand") -> cw.Release:
     return cw.Release(
         labels=table.labels,
-        scaled=np.array(v, np.int64),
+        publication=published(v, knowledge),
         decimals=table.decimals,
         method={"name": name},
         relations=table.relations,
         lower=table.lower,
         upper=table.upper,
-        knowledge=knowledge,
         digest="",
     )
+
+
+def certified(
+    instance: Instance,
+    v: Any,
+    *,
+    method: Mapping[str, Any],
+    knowledge: cw.Knowledge,
+    salt: str,
+    status: str = "feasible",
+    **sought: Any,
+) -> Certificate:
+    """The certificate of values by hand; None: of nothing."""
+    printed = None if v is None else published(v, knowledge)
+    shown = Shown(instance, printed, Objective(**sought), status)
+    return Certificate.of(shown, method=method, told=knowledge, ignore_levels=False, engine="by hand", salt=salt)

@@ -63,7 +63,7 @@ def test_every_norm_on_every_grid(norm, grid):
     values = [Fraction(v, 10**p.instance.decimals) for v in p.scaled.tolist()]
     stay = p.scaled == p.instance.a
     assert all(v % step == 0 for v, same in zip(values, stay.tolist(), strict=True) if not same)
-    assert p.bound_scaled <= p.objective_scaled
+    assert p.sought.bound <= p.objective_scaled
     if grid is None:
         assert p.status == "optimal"
 
@@ -115,7 +115,7 @@ def test_a_certified_bound_of_l1_and_none_of_the_others():
 )
 def test_every_form_finds_the_same_optimum(norm, forms):
     found = [cw.ControlledAdjustment(norm=norm, form=form, **PLAIN, grid=None).protect(small()) for form in forms]
-    assert all(p.details["form"] == form for p, form in zip(found, forms, strict=True))
+    assert all(p.details.form == form for p, form in zip(found, forms, strict=True))
     for p in found[1:]:
         assert float(p.objective) == pytest.approx(float(found[0].objective), rel=1e-5)
 
@@ -141,15 +141,15 @@ def test_one_key_one_table_and_other_keys_others(tmp_path):
     ]
     assert bytes_of[0] == bytes_of[1]
     assert len(set(bytes_of)) > 4
-    drawn = {tuple(cw.ControlledAdjustment().protect(table, key=key).details["senses"].values()) for key in KEYS}
+    drawn = {tuple(cw.ControlledAdjustment().protect(table, key=key).details.senses.values()) for key in KEYS}
     assert len(drawn) > 3
     assert {sense for senses in drawn for sense in senses} == {1, -1}
 
 
 def test_a_seed_has_no_part_in_secrets():
     one, two = (cw.ControlledAdjustment().protect(small(), key=KEY, seed=seed) for seed in (0, 1))
-    assert one.details["senses"] == two.details["senses"]
-    assert one.details["levels"] == two.details["levels"]
+    assert one.details.senses == two.details.senses
+    assert one.details.levels == two.details.levels
 
 
 def test_without_a_key_one_is_drawn():
@@ -161,16 +161,13 @@ def test_levels_are_drawn_above_what_is_asked():
     levels = [
         int(level)
         for key in KEYS
-        for level in cw.ControlledAdjustment(jitter=1.0)
-        .protect(small(upl=6, lpl=4), key=key)
-        .details["levels"]
-        .values()
+        for level in cw.ControlledAdjustment(jitter=1.0).protect(small(upl=6, lpl=4), key=key).details.levels.values()
     ]
     assert min(levels) >= 4
     assert max(levels) <= 12
     assert len(set(levels)) > 4
     plain = cw.ControlledAdjustment(jitter=0).protect(small(), key=KEY)
-    assert set(plain.details["levels"].values()) == {"2"}
+    assert set(plain.details.levels.values()) == {"2"}
 
 
 def test_secrets_are_nowhere_but_in_the_details():
@@ -207,7 +204,7 @@ def test_drawn_senses_that_do_not_go_together_are_turned(key):
     first, second, total = moved(p)
     assert first == -second != 0
     assert total == 0
-    assert p.details["flipped"] in (0, 1)
+    assert p.details.flipped in (0, 1)
 
 
 def test_given_senses_are_not_turned():
@@ -215,7 +212,7 @@ def test_given_senses_are_not_turned():
     assert p.status == "infeasible"
     assert "cell 0" in p.reason or "cell 1" in p.reason
     assert "allow soft_levels" in p.reason
-    assert set(p.conflicting_cells) <= {0, 1}
+    assert set(p.failure.cells) <= {0, 1}
 
 
 def test_a_side_that_asks_nothing_is_not_taken():
@@ -340,7 +337,7 @@ def test_an_infeasible_table_names_its_cells():
     p = cw.ControlledAdjustment().protect(alone, key=KEY)
     assert (p.status, p.scaled) == ("infeasible", None)
     assert p.reason.startswith("the bounds of cell 0 leave no value that is far enough off; ask for lower levels")
-    assert p.conflicting_cells == (0,)
+    assert p.failure.cells == (0,)
     table = small(cells=[5])
     stuck = cw.ControlledAdjustment(fixed=[i for i in range(16) if i != 5]).protect(table, key=KEY)
     assert stuck.status == "infeasible"
@@ -353,7 +350,7 @@ def test_levels_bend_on_request_and_nothing_is_released():
     p = cw.ControlledAdjustment(soft_levels=True).protect(alone, key=KEY)
     assert p.status == "optimal"
     assert p.protected is False
-    assert p.details["bent"] == 1
+    assert p.details.bent == 1
     assert "levels had to give way" in p.reason
     assert "cell 0" in p.reason
     with pytest.raises(cw.CellwardError, match="not protected: cell 0 is published within its levels"):
@@ -363,7 +360,7 @@ def test_levels_bend_on_request_and_nothing_is_released():
 def test_levels_that_need_not_bend_do_not():
     soft, hard = (cw.ControlledAdjustment(soft_levels=soft).protect(small(), key=KEY) for soft in (True, False))
     assert moved(soft) == moved(hard)
-    assert (soft.reason, soft.details["bent"]) == ("", 0)
+    assert (soft.reason, soft.details.bent) == ("", 0)
 
 
 def test_a_bent_level_may_be_reached_the_other_way():

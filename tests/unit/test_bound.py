@@ -388,8 +388,8 @@ def test_potentials_prove_flows_without_a_solver(seed, monkeypatch):
     roundings = [cw.ControlledRounding(5).protect(table, weights=rng.integers(0, 9, table.cells)) for table in tables]
     monkeypatch.setattr(bound, "Relaxation", None)
     for p in roundings:
-        proof = prove_bound(p.instance, p.allowed, v=p.scaled)
-        assert Problem(p.instance, p.allowed).derive(proof.content) == proof.value == p.objective_scaled
+        proof = prove_bound(p.instance, p.sought.allowed, v=p.scaled)
+        assert Problem(p.instance, p.sought.allowed).derive(proof.content) == proof.value == p.objective_scaled
         (leaf,) = proof.content["tree"]
         assert leaf["denominator"] in (1, 5)
         assert proof.content["unit"] == {"size": 1, "equation": [], "multiplier": []}
@@ -412,7 +412,7 @@ def test_no_potentials_for_a_flow_that_can_be_improved():
     rng = np.random.default_rng(5)
     p = cw.ControlledRounding(5).protect(cw.Table.from_array(rng.poisson(8, (20, 15))))
     turned = replace(p.instance, weight=np.array(Random(1).choices(range(9), k=p.instance.cells), np.int64))
-    part = Part.of(turned, p.allowed)
+    part = Part.of(turned, p.sought.allowed)
     assert potentials(part, turned.relations.network, (p.scaled - turned.a)[part.cells]) is None
 
 
@@ -426,7 +426,7 @@ def test_potentials_run_along_a_chain():
     matrix = np.zeros((n, 2 * n), np.int64)
     matrix[row, cell] = coef
     p = cw.ControlledRounding(3).protect(cw.Table.from_equations(np.concatenate((own, own.cumsum())), matrix))
-    part = Part.of(p.instance, p.allowed)
+    part = Part.of(p.instance, p.sought.allowed)
     d = (p.scaled - p.instance.a)[part.cells]
     found = potentials(part, p.instance.relations.network, d)
     assert found is not None
@@ -446,7 +446,7 @@ def test_steps_may_differ_from_block_to_block():
 def test_the_unit_of_a_table_with_all_margins_and_an_odd_base_is_even():
     rng = np.random.default_rng(1)
     p = cw.ControlledRounding(5).protect(cw.Table.from_array(rng.poisson(4, (5, 4, 4))))
-    unit = prove_bound(p.instance, p.allowed, v=p.scaled).content["unit"]
+    unit = prove_bound(p.instance, p.sought.allowed, v=p.scaled).content["unit"]
     assert unit["size"] == 2
     assert unit["multiplier"]
 
@@ -555,7 +555,7 @@ def test_blocks_that_need_no_tree_keep_their_multipliers():
     (hard,) = branching_cases(1)
     easy = Instance.of(cw.Table.from_array(np.random.default_rng(0).poisson(8, (6, 6))))
     p = cw.ControlledRounding(5).solve(easy, cw.solve.budget.Budget(), bytes(32))
-    instance, allowed, v = side_by_side(hard, (easy, p.allowed, p.scaled))
+    instance, allowed, v = side_by_side(hard, (easy, p.sought.allowed, p.scaled))
     proof = prove_bound(instance, allowed, v=v)
     assert Problem(instance, allowed).derive(proof.content) == proof.value == int(np.abs(v - instance.a).sum())
     hard_cells = hard[0].cells
@@ -616,7 +616,7 @@ def test_a_proof_that_the_verifier_would_find_too_long_is_given_up(monkeypatch):
 def three_dimensional():
     rng = np.random.default_rng(11)
     p = cw.ControlledRounding(5).protect(cw.Table.from_array(rng.poisson(4, (4, 4, 4))))
-    return p.instance, p.allowed, p.scaled
+    return p.instance, p.sought.allowed, p.scaled
 
 
 def test_good_multipliers_save_the_solver(monkeypatch):

@@ -95,7 +95,7 @@ def test_what_was_checked_cannot_be_changed_before_the_release():
     table = cw.Table.from_array([[1, 2], [3, 4]])
     p = cw.ControlledRounding(5).protect(table)
     p.certificate()
-    for array in (p.values, p.scaled, table.values, p.allowed.lo, p.instance.a, p.release().values):
+    for array in (p.values, p.scaled, table.values, p.sought.allowed.lo, p.instance.a, p.release().values):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 77
 

@@ -101,7 +101,7 @@ def test_a_study_takes_senses_and_levels_as_drawn():
     p = method.protect(table, key=KEY)
     one, two = DisclosureStudy(p), DisclosureStudy.of(method, table, key=KEY)
     assert one.levels.tolist() == two.levels.tolist()
-    assert one.senses.tolist() == two.senses.tolist() == list(p.details["senses"].values())
+    assert one.senses.tolist() == two.senses.tolist() == list(p.details.senses.values())
     assert 4 <= one.levels[0] <= 8
     assert np.sign(one.deviations[2]) == one.senses[0]
     assert one.objective <= one.published_objective + 1e-6

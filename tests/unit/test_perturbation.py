@@ -50,15 +50,15 @@ def test_where_no_rounding_exists_a_perturbation_does():
     r = cw.ControlledRounding(2).protect(cube())
     assert r.status == "infeasible"
     assert "--method perturb" in r.reason
-    p = r.proposal.protect(cube())
-    assert isinstance(r.proposal, cw.CellPerturbation)
+    p = r.failure.proposal.protect(cube())
+    assert isinstance(r.failure.proposal, cw.CellPerturbation)
     assert p.status == "optimal"
     assert not p.instance.relations.residual(p.scaled).any()
     assert p.certificate().check()
 
 
 def test_a_rounding_that_exists_proposes_nothing():
-    assert cw.ControlledRounding(5).protect(cw.Table.from_array(SMALL)).proposal is None
+    assert cw.ControlledRounding(5).protect(cw.Table.from_array(SMALL)).failure.proposal is None
 
 
 # ---- knowledge -------------------------------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_strict_sits_on_an_end_where_the_box_is_too_narrow():
     both = asking(cw.Table.from_array(SMALL), [6], 3, 4)  # and 4 above only from the upper one
     p = cw.CellPerturbation(5).protect(both)
     assert p.status == "infeasible"
-    assert p.conflicting_cells == (6,)
+    assert p.failure.cells == (6,)
 
 
 def test_the_strict_box_widens_around_multiples_only():
@@ -179,13 +179,13 @@ def test_levels_out_of_reach_are_named_before_any_solver_runs(knowledge, within,
     method = cw.CellPerturbation(None if within else 5, within=within, knowledge=knowledge)
     p = method.protect(table)
     assert (p.status, p.engine) == ("infeasible", "levels of single cells")
-    assert p.conflicting_cells == (5,)
+    assert p.failure.cells == (5,)
     assert "(1, 1)" in p.reason and "attacker external" in p.reason
 
 
 def test_a_multiple_with_a_level_is_named_under_paper():
     p = cw.CellPerturbation(5, knowledge="paper").protect(asking(cw.Table.from_array(SMALL), [0], 1, 1))
-    assert (p.status, p.engine, p.conflicting_cells) == ("infeasible", "levels of single cells", (0,))
+    assert (p.status, p.engine, p.failure.cells) == ("infeasible", "levels of single cells", (0,))
 
 
 def test_an_attackers_own_bounds_can_make_a_level_unreachable():

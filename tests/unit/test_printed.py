@@ -5,27 +5,20 @@ import json
 import certificates
 import numpy as np
 import pytest
+from releases import certified
 
 import cellward as cw
-from cellward.audit.bound import nothing_proven
-from cellward.audit.certificate import Certificate
-from cellward.audit.evidence import show_levels
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
-from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 
 VALUES = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 
 
-def written(method, knowledge, table, **changes):
+def written(method, knowledge, table):
     instance = Instance.of(table)
     a = instance.a
-    certificate = Certificate.of(
-        instance, changes.get("v", a), allowed=AllowedSet(a, a, np.zeros_like(a)), method={"name": method}, knowledge=knowledge,
-        evidence=show_levels(instance, a, knowledge), bound=nothing_proven().content, objective=0, status=changes.get("status", "feasible"),
-        engine="by hand", salt=certificates.SALT,
-    )  # fmt: skip
+    certificate = certified(instance, a, method={"name": method}, knowledge=knowledge, salt=certificates.SALT)
     content = json.loads(certificate.text)
     assert certificate.check(), certificate.check().reason
     assert certificates.holds(content)
@@ -86,9 +79,8 @@ def test_nothing_printed_costs_nothing(rule):
     instance, a = Instance.of(table), table.scaled
     knowledge = Knowledge.suppressed(a, np.array([0])) if rule == "suppressed" else Knowledge.interval(a, a)
     name = {"suppressed": "cell suppression", "interval": "interval publication"}[rule]
-    certificate = Certificate.of(
-        instance, None, allowed=AllowedSet(a, a, np.zeros_like(a)), method={"name": name}, knowledge=knowledge, evidence=None,
-        bound=nothing_proven().content, objective=None, status="infeasible", engine="by hand", salt=certificates.SALT,
-    )  # fmt: skip
+    certificate = certified(
+        instance, None, method={"name": name}, knowledge=knowledge, salt=certificates.SALT, status="infeasible"
+    )
     assert certificate.check()
     assert certificate.content["objective"] is certificate.content["printed"] is None

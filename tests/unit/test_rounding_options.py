@@ -43,9 +43,9 @@ def test_an_infeasible_table_is_proved_so_and_its_conflict_named():
     assert (p.status, p.values, p.proof.value) == ("infeasible", None, "infeasible")
     assert "cannot hold together" in p.reason and "max_steps=2" in p.reason
     instance = p.instance
-    part = instance.relations.take(np.array(p.conflicting_equations))
+    part = instance.relations.take(np.array(p.failure.equations))
     kept = set(part.indices.tolist())
-    assert set(p.conflicting_cells) <= kept
+    assert set(p.failure.cells) <= kept
 
 
 def test_no_equation_of_a_conflict_can_be_left_out():
@@ -60,7 +60,7 @@ def test_no_equation_of_a_conflict_can_be_left_out():
         part = replace(model.instance, relations=relations.take(np.array(equations, np.int64)))
         return solve(LatticeProblem(replace(model, instance=part)), limits).status
 
-    whole = list(p.conflicting_equations)
+    whole = list(p.failure.equations)
     assert status(whole) == "infeasible"
     assert all(status([j for j in whole if j != left]) == "optimal" for left in whole)
 
@@ -99,7 +99,7 @@ def test_a_sensitive_multiple_is_infeasible_by_name_where_multiples_are_public()
     p = cw.ControlledRounding(5, knowledge="paper").protect(table)
     assert p.status == "infeasible" and p.engine == "levels of single cells"
     assert "cell 0 cannot be kept 1 below and 1 above from attacker external" in p.reason
-    assert p.conflicting_cells == (0,)
+    assert p.failure.cells == (0,)
 
 
 def test_the_filter_keeps_what_is_needed():

@@ -158,7 +158,7 @@ class NoMoves:
 
 def failing(instance, p, effort=None):
     """(cell, attacker) of every requirement that is not met: the sentences up to what was found so far."""
-    evidence = show_levels(instance, p.scaled, p.knowledge, effort)
+    evidence = show_levels(instance, p.publication, effort)
     return evidence.protected, sorted(sentence.split(" narrows it down")[0] for sentence in evidence.missing)
 
 
@@ -191,10 +191,10 @@ def test_they_are_used_for_several_attackers_with_levels_only(monkeypatch):
     monkeypatch.setattr(settling, "SingleMoves", Watched)
     p = rounded(0, 100)
     made.clear()
-    show_levels(replace(p.instance, attackers=p.instance.attackers[:1]), p.scaled, p.knowledge)
+    show_levels(replace(p.instance, attackers=p.instance.attackers[:1]), p.publication)
     p.audit(cells=[0], attackers=p.instance.attackers[:2])
     assert not made
-    show_levels(p.instance, p.scaled, p.knowledge)
+    show_levels(p.instance, p.publication)
     assert len(made) == 1
     p.audit(only_levels=True)
     assert len(made) >= 2

@@ -334,7 +334,7 @@ def test_where_the_sums_are_met_too_a_certificate_shows_it(protected, tmp_path):
     assert p.release().values.tolist() == p.values.tolist()
     assert p.audit().protected
     assert p.audit().sums.intervals["verdict"].tolist() == ["protected"] * 4
-    certificate = p.sums.certificate()
+    certificate = p.certificate_of_sums()
     assert certificate.check()
     assert certificate.check().protected
     assert holds(json.loads(certificate.text))
@@ -363,7 +363,7 @@ def test_where_the_sums_are_met_too_a_certificate_shows_it(protected, tmp_path):
 
 def test_a_certificate_that_says_more_than_was_shown_does_not_hold(protected):
     _, p = protected
-    content = json.loads(p.sums.certificate().text)
+    content = json.loads(p.certificate_of_sums().text)
     n = len(content["nominal"])
 
     def broken(change):
@@ -399,13 +399,13 @@ def test_the_same_key_gives_the_same_bytes(protected):
     table, p = protected
     other = bytes(reversed(KEY))
     again = p.with_key(other)
-    assert again.sums.certificate().digest != p.sums.certificate().digest
+    assert again.certificate_of_sums().digest != p.certificate_of_sums().digest
     back = again.with_key(KEY)
-    assert back.sums.certificate().text == p.sums.certificate().text
+    assert back.certificate_of_sums().text == p.certificate_of_sums().text
     assert back.certificate().text == p.certificate().text
     fresh = ControlledRounding(20).protect(table, attackers=Attacker.from_data(table), key=other)
-    assert fresh.sums.certificate().text == again.sums.certificate().text
-    assert fresh.sums.certificate().content["salt"] == fresh.certificate().content["salt"]
+    assert fresh.certificate_of_sums().text == again.certificate_of_sums().text
+    assert fresh.certificate_of_sums().content["salt"] == fresh.certificate().content["salt"]
 
 
 def test_the_second_certificate_must_stand_beside_the_first(protected, tmp_path):
@@ -416,7 +416,7 @@ def test_the_second_certificate_must_stand_beside_the_first(protected, tmp_path)
     assert not alone
     assert not alone.protected
     assert "sums.certificate.json.gz beside the certificate does not hold: there is no such file" in alone.reason
-    second = p.sums.certificate().save(tmp_path / "sums.certificate.json.gz")
+    second = p.certificate_of_sums().save(tmp_path / "sums.certificate.json.gz")
     assert cw.verify(first, table=table)
     assert cw.verify(first, table=table).protected
     assert cw.verify(second, table=table).protected
@@ -425,7 +425,7 @@ def test_the_second_certificate_must_stand_beside_the_first(protected, tmp_path)
     assert cw.verify(second, table=other)
     for rules in ([PPercent(12)], [PPercent(10), Dominance(1, 80)]):
         assert not cw.verify(second, table=tabulate(MET).find(*rules))
-    content = json.loads(p.sums.certificate().text)
+    content = json.loads(p.certificate_of_sums().text)
     content["witnesses"].pop()
     Certificate(content).save(second)
     broken = cw.verify(first, table=table)
@@ -440,14 +440,14 @@ def test_the_second_certificate_must_be_of_the_same_release(protected, tmp_path)
     first = p.certificate().save(tmp_path / "rounding.certificate.json.gz")
     other = ControlledRounding(40).protect(table, key=KEY)
     assert other.values.tolist() != p.values.tolist()
-    other.sums.certificate().save(tmp_path / "sums.certificate.json.gz")
+    other.certificate_of_sums().save(tmp_path / "sums.certificate.json.gz")
     assert not cw.verify(first, table=table)
 
 
 def test_the_second_certificate_must_show_its_levels(protected, tmp_path):
     table, p = protected
     first = p.certificate().save(tmp_path / "rounding.certificate.json.gz")
-    content = json.loads(p.sums.certificate().text)
+    content = json.loads(p.certificate_of_sums().text)
     content.update(protection="ignored", witnesses=[])
     second = Certificate(content).save(tmp_path / "sums.certificate.json.gz")
     assert cw.verify(second, table=table).protected is False
@@ -498,7 +498,7 @@ def test_a_rounding_of_cells_without_levels_of_their_own_is_judged_by_its_sums(t
     assert p.release().values.tolist() == p.values.tolist()
     first = p.certificate().save(tmp_path / "rounding.certificate.json.gz")
     assert not cw.verify(first, table=table)
-    p.sums.certificate().save(tmp_path / "sums.certificate.json.gz")
+    p.certificate_of_sums().save(tmp_path / "sums.certificate.json.gz")
     assert cw.verify(first, table=table)
 
 
@@ -580,7 +580,7 @@ def test_linking_carries_sums_and_levels_over():
         Attacker.from_data(joint)
     p = ControlledRounding(30).protect(joint)
     assert p.protected
-    assert p.sums.certificate().check()
+    assert p.certificate_of_sums().check()
     assert p.audit().sums.intervals["verdict"].tolist() == ["protected"]
 
 
