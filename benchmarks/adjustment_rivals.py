@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, diags, hstack, vstack
 
-from cellward.protect.adjustment.continuous import Problem
+from cellward.protect.adjustment.continuous import AdjustmentProblem
 
 Array = Any
 
 
-def solve(problem: Problem, norm: str, solver: str, limit_s: float) -> tuple[float, bool, float]:
+def solve(problem: AdjustmentProblem, norm: str, solver: str, limit_s: float) -> tuple[float, bool, float]:
     """(seconds of the solve alone, whether it ended in an optimum, its objective in our units); weights are scaled to a least one of 1."""
     r = problem.relations
     m = csr_matrix((r.coefs.astype(float), r.indices, r.indptr), shape=(r.equations, r.cells))

@@ -2,37 +2,55 @@
 
 import numpy as np
 import pytest
+from additive_values import AdditiveValues, KnownOptimum, OneOptimum, TellsOnlyValues, absolute
 from bank import BANK, causey_cox_ernst
 from enumeration import every_rounding
+from levels import LevelsByIntervals
 from method_contract import MethodContract
 
 import cellward as cw
 from cellward.instance import Instance
-from cellward.solve.outcome import Outcome
+from cellward.protect.lattice.flow_in_worker import FlowInWorker
+from cellward.protect.lattice.staged_flow import StagedFlow
+from cellward.protect.lattice.vertex import VertexThenBlocks
 
 
-class TestControlledRounding(MethodContract):
+class TestControlledRounding(
+    MethodContract, AdditiveValues, OneOptimum, KnownOptimum, TellsOnlyValues, LevelsByIntervals
+):
     method = cw.ControlledRounding(base=5)
+    knowledge_kinds = ("strict", "paper")
+    infeasible = ("bounded",)
+
+    def asking(self, kind):
+        return cw.ControlledRounding(base=5, knowledge=kind)
+
+    def cost(self, instance, v):
+        return absolute(instance, v)
 
     def least_objective(self, instance):
         base = 5 * 10**instance.decimals
         return min((objective for objective, _ in every_rounding(instance, base)), default=None)
 
 
+class RoundingByFlow(cw.ControlledRounding):
+    """Every network table is sent to the flow solver."""
+
+    engines = (StagedFlow(fewest=0), FlowInWorker(fewest=0), VertexThenBlocks())
+
+
+class RoundingByWorker(cw.ControlledRounding):
+    """Every network table is sent to the flow solver's process."""
+
+    engines = (FlowInWorker(fewest=0), VertexThenBlocks())
+
+
 class TestControlledRoundingByFlow(TestControlledRounding):
-    """The same contract with every network table sent to the flow solver."""
-
-    @pytest.fixture(autouse=True)
-    def always_flow(self, monkeypatch):
-        monkeypatch.setattr("cellward.protect.lattice.engines.FLOW_FROM", 0)
+    method = RoundingByFlow(base=5)
 
 
-class TestControlledRoundingByWorker(TestControlledRoundingByFlow):
-    """The same contract with every network table sent to the flow solver's process."""
-
-    @pytest.fixture(autouse=True)
-    def never_here(self, monkeypatch):
-        monkeypatch.setattr("cellward.protect.lattice.engines._levels", lambda _: Outcome(status="unknown"))
+class TestControlledRoundingByWorker(TestControlledRounding):
+    method = RoundingByWorker(base=5)
 
 
 def test_table_weights_are_used_on_request():

@@ -16,14 +16,25 @@ from cellward.audit.bound import prove_bound
 from cellward.errors import SolverError
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
-from cellward.protect.adjustment import flow, repair
-from cellward.protect.adjustment.flow import least_flow
+from cellward.protect.adjustment.flow import LeastFlow
 from cellward.publication.allowed import AllowedSet
-from cellward.solve.flow import FAILURES
+from cellward.solve.budget import Budget
+from cellward.solve.flow import FAILURES, solve_flow
 from cellward.table.array import margins
 from cellward.table.relations import Relations
 
 BIG = 10**9
+WAYS = {
+    "whole": LeastFlow(few=BIG),
+    "sifted": LeastFlow(few=0, most=1.0, most_wrong=0),
+    "repaired": LeastFlow(few=0, most=1.0, most_wrong=BIG, effort=BIG),
+    "given up": LeastFlow(few=0, most=1.0, most_wrong=BIG, effort=1),
+}
+"""The ways to the answer: all cells at once; a few and more; a few and repairs; repairs that take too long."""
+
+
+def least_flow(relations, lo, hi, weight, way=LeastFlow(), budget=None):  # noqa: B008
+    return way.solve(relations, lo, hi, weight, budget or Budget())
 
 
 def hierarchy(fans, columns):
@@ -123,17 +134,9 @@ def check(relations, lo, hi, weight, answer):
     assert bound == answer.cost
 
 
-@pytest.fixture(params=["whole", "sifted", "repaired", "given up"])
-def way(request, monkeypatch):
-    """The ways to the answer: all cells at once; a few and more; a few and repairs; repairs that take too long."""
-    if request.param == "whole":
-        monkeypatch.setattr(flow, "FEW", BIG)
-        return request.param
-    monkeypatch.setattr(flow, "FEW", 0)
-    monkeypatch.setattr(flow, "MOST", 1.0)
-    monkeypatch.setattr(flow, "MOST_WRONG", {"sifted": 0, "repaired": BIG, "given up": BIG}[request.param])
-    monkeypatch.setattr(repair, "EFFORT", 1 if request.param == "given up" else BIG)
-    return request.param
+@pytest.fixture(params=WAYS)
+def way(request):
+    return WAYS[request.param]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -144,7 +147,7 @@ def test_agrees_with_the_lp(shape, way):
         share = (0.1, 0.2, 0.4)[seed % 3]
         lo, hi, weight = problem(relations, seed, share=share, cap=seed % 2 == 0)
         expected = lp(relations, lo, hi, weight)
-        answer = least_flow(relations, lo, hi, weight)
+        answer = least_flow(relations, lo, hi, weight, way)
         if expected is None:
             assert (answer.status, answer.z, answer.cost) == ("infeasible", None, None)
             continue
@@ -168,7 +171,7 @@ def test_agrees_with_enumeration(way):
         lo[form.leaves], hi[form.leaves] = np.maximum(lo[form.leaves], -4), np.minimum(hi[form.leaves], 4)
         weight = rng.integers(0, 8, 9) * 10 ** rng.integers(0, 8, 9)
         inside = every[np.all((every >= lo) & (every <= hi), axis=1)]
-        answer = least_flow(relations, lo, hi, weight)
+        answer = least_flow(relations, lo, hi, weight, way)
         if not len(inside):
             assert answer.status == "infeasible"
             continue
@@ -187,29 +190,26 @@ def test_equal_weights_and_weights_of_0(way):
             if seed < 5
             else weight * 0 + 1
         )
-        answer = least_flow(relations, lo, hi, weight)
+        answer = least_flow(relations, lo, hi, weight, way)
         if answer.status == "infeasible":
             assert lp(relations, lo, hi, weight + 1) is None
         else:
             check(relations, lo, hi, weight, answer)
 
 
-def test_a_larger_table_is_sifted_as_it_comes(monkeypatch):
+def test_a_larger_table_is_sifted_as_it_comes():
     relations = hierarchy((6, 12), 30)
     lo, hi, weight = problem(relations, 4, share=0.05, cap=False)
     arcs = []
-    original = flow.solve_flow
 
     def seen(model, **options):
         arcs.append(model.arcs)
-        return original(model, **options)
+        return solve_flow(model, **options)
 
-    monkeypatch.setattr(flow, "solve_flow", seen)
-    answer = least_flow(relations, lo, hi, weight)
+    answer = least_flow(relations, lo, hi, weight, LeastFlow(solver=seen))
     check(relations, lo, hi, weight, answer)
     assert arcs and arcs[0] < relations.cells
-    monkeypatch.setattr(flow, "FEW", BIG)
-    assert least_flow(relations, lo, hi, weight).cost == answer.cost
+    assert least_flow(relations, lo, hi, weight, LeastFlow(few=BIG, solver=seen)).cost == answer.cost
     assert arcs[-1] > relations.cells
 
 
@@ -223,13 +223,13 @@ def test_margins_that_stay(way):
     hi, weight = -lo, rng.integers(1, BIG, total.size)
     inner = np.flatnonzero(~total.ravel())
     lo[inner[:40:9]] = 2
-    answer = least_flow(relations, lo, hi, weight)
+    answer = least_flow(relations, lo, hi, weight, way)
     assert answer.cost == pytest.approx(lp(relations, lo, hi, weight), rel=1e-7)
     check(relations, lo, hi, weight, answer)
     hi[inner[1:20:3]] = -2
     lo[inner[1:20:3]] = -9
     lo[inner[::2]], hi[inner[::2]] = 0, 0
-    again = least_flow(relations, lo, hi, weight)
+    again = least_flow(relations, lo, hi, weight, way)
     expected = lp(relations, lo, hi, weight)
     assert (again.status == "infeasible") if expected is None else again.cost == pytest.approx(expected, rel=1e-7)
 
@@ -277,15 +277,15 @@ def test_senses_without_a_table(way):
     relations = margins((2, 2))
     lo, hi = np.full(9, -5), np.full(9, 5)
     lo[[0, 1]], hi[2] = 3, 1  # both cells of a row rise, and their total must not
-    assert least_flow(relations, lo, hi, np.ones(9, np.int64)).status == "infeasible"
+    assert least_flow(relations, lo, hi, np.ones(9, np.int64), way).status == "infeasible"
     lo[4], hi[4] = 2, 1
-    assert least_flow(relations, lo, hi, np.ones(9, np.int64)).status == "infeasible"
+    assert least_flow(relations, lo, hi, np.ones(9, np.int64), way).status == "infeasible"
 
 
 def test_no_time_no_answer():
     relations = margins((4, 5))
     lo, hi, weight = problem(relations, 0, share=0.1)
-    answer = least_flow(relations, lo, hi, weight, 0.0)
+    answer = least_flow(relations, lo, hi, weight, budget=Budget(time_limit_s=1e-9))
     assert (answer.status, answer.z) == ("unknown", None)
 
 
@@ -295,7 +295,7 @@ def test_what_is_no_network_is_left_to_others():
     assert least_flow(relations, lo, hi, np.ones(64, np.int64)) is None
 
 
-def test_numbers_beyond_64_bits_are_left_to_others(monkeypatch):
+def test_numbers_beyond_64_bits_are_left_to_others():
     relations = margins((4, 5))
     lo, hi, weight = problem(relations, 2, share=0.1)
     assert least_flow(relations, lo, hi, weight << 29) is None
@@ -305,41 +305,39 @@ def test_numbers_beyond_64_bits_are_left_to_others(monkeypatch):
     def refuse(model, **_):
         raise SolverError(f"OR-tools gave no answer: {FAILURES[reason]}.")
 
-    monkeypatch.setattr(flow, "solve_flow", refuse)
+    refusing = LeastFlow(solver=refuse)
     reason = "BAD_COST_RANGE"
-    assert least_flow(relations, lo, hi, weight) is None
+    assert least_flow(relations, lo, hi, weight, refusing) is None
     reason = "BAD_RESULT"
     with pytest.raises(SolverError):
-        least_flow(relations, lo, hi, weight)
+        least_flow(relations, lo, hi, weight, refusing)
 
 
 def test_wide_weights_are_exact(way):
     relations = hierarchy((3, 4), 5)
     for seed in range(5):
         lo, hi, weight = problem(relations, seed, share=0.1, scale=10**15)
-        answer = least_flow(relations, lo, hi, weight)
+        answer = least_flow(relations, lo, hi, weight, way)
         if answer.status == "optimal":
             check(relations, lo, hi, weight, answer)
 
 
 @pytest.mark.parametrize("fault", ["dearer", "unbalanced"])
-def test_a_flow_that_is_not_the_least_is_refused(fault, monkeypatch):
+def test_a_flow_that_is_not_the_least_is_refused(fault):
     relations = margins((4, 5))
     lo, hi, weight = problem(relations, 0, share=0.1)
-    original = flow.solve_flow
 
     def wrong(model, **options):
         if fault == "dearer":
-            outcome = original(replace(model, cost=model.cost.max() - model.cost), **options)
+            outcome = solve_flow(replace(model, cost=model.cost.max() - model.cost), **options)
             return replace(outcome, objective=float(model.cost @ outcome.x.astype(np.int64)))
-        outcome = original(model, **options)
+        outcome = solve_flow(model, **options)
         x = outcome.x.copy()
         x[0] += 1
         return replace(outcome, x=x)
 
-    monkeypatch.setattr(flow, "solve_flow", wrong)
     with pytest.raises(SolverError, match="nothing is released"):
-        least_flow(relations, lo, hi, weight)
+        least_flow(relations, lo, hi, weight, LeastFlow(solver=wrong))
 
 
 def test_the_certificates_own_proof_covers_it():

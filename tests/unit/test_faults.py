@@ -8,20 +8,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from releases import by_hand
 
 import cellward as cw
 from cellward.audit import bound, linear, settle
-from cellward.protect.lattice import engines
+from cellward.protect.lattice.branch_and_bound import BranchAndBound
+from cellward.protect.lattice.flow_in_worker import FlowInWorker
+from cellward.protect.lattice.vertex import VertexThenBlocks
 from cellward.solve import highs, worker
+from cellward.solve.flow import solve_flow
+from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.outcome import Outcome
-from cellward.solve.session import Session
-from cellward.solve.warm import WarmLp
+from cellward.solve.warm_lp import WarmLp
 from cellward.table.sensitivity import Sensitivity
 
 FIGURE_1 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 LEAST = 16
 II_C = 6
-ENGINES = ["solve_lp", "solve_mip", "solve_flow"]
+LIARS = {
+    "solve_lp": lambda lie: (VertexThenBlocks(solver=lie(solve_lp)),),
+    "solve_mip": lambda lie: (VertexThenBlocks(whole=-1.0, blocks=(BranchAndBound(solver=lie(solve_mip)),)),),
+    "solve_flow": lambda lie: (FlowInWorker(fewest=0, solver=lie(solve_flow)), VertexThenBlocks()),
+}
+"""One of the engines, forced, with another adapter in the place of its own."""
+ENGINES = list(LIARS)
 
 
 def figure_1(level=2):
@@ -29,8 +39,22 @@ def figure_1(level=2):
     return table.with_sensitivity(Sensitivity.of(16, [II_C], *(np.array([level]) for _ in range(3))))
 
 
-def rounded(level=2):
-    return cw.ControlledRounding(5).protect(figure_1(level))
+def rounded(level=2, method=None):
+    return (method or cw.ControlledRounding(5)).protect(figure_1(level))
+
+
+def rounding_by(name, lie):
+    """A rounding by one engine, whose adapter is what ``lie`` makes of the true one."""
+
+    class Lied(cw.ControlledRounding):
+        engines = LIARS[name](lie)
+
+    return Lied(5)
+
+
+def lying(name, change):
+    """The same with every true answer sent through ``change``."""
+    return rounding_by(name, lambda true: lambda *given, **options: change(true(*given, **options)))
 
 
 @pytest.fixture
@@ -45,23 +69,10 @@ def fake(monkeypatch):
 
 
 @pytest.fixture
-def engine(monkeypatch, fake):
-    """Force one of the engines and replace its adapter."""
-
-    def put(name, change):
-        monkeypatch.setattr(engines, "FLOW_FROM", 0 if name == "solve_flow" else 10**9)
-        monkeypatch.setattr(engines, "_levels", lambda _: Outcome(status="unknown"))
-        monkeypatch.setattr(engines, "_WHOLE", -1.0 if name == "solve_mip" else engines._WHOLE)
-        fake(engines, name, change)
-
-    return put
-
-
-@pytest.fixture
-def bound_by_lp(monkeypatch, fake):
-    """Leave the proof of the bound to WarmLp: no potentials, no duals from the engine."""
+def bound_by_lp(monkeypatch):
+    """A rounding that leaves the proof of the bound to WarmLp: no potentials, no duals from the engine."""
     monkeypatch.setattr(bound, "potentials", lambda *_: None)
-    fake(engines, "solve_lp", lambda outcome: replace(outcome, row_duals=None))
+    return lying("solve_lp", lambda outcome: replace(outcome, row_duals=None))
 
 
 @pytest.fixture
@@ -81,25 +92,25 @@ def raises(error):
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_time_out_releases_nothing(engine, name):
-    engine(name, lambda _: Outcome(status="unknown", limit_reached=True))
-    p = rounded()
+def test_a_time_out_releases_nothing(name):
+    method = lying(name, lambda _: Outcome(status="unknown", limit_reached=True))
+    p = rounded(method=method)
     assert p.status == "failed"
     with pytest.raises(cw.VerificationError, match="nothing can be released"):
         p.release()
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_nan_in_values_is_no_answer(engine, name):
-    engine(name, lambda outcome: replace(outcome, x=np.full_like(outcome.x, math.nan)))
+def test_nan_in_values_is_no_answer(name):
+    method = lying(name, lambda outcome: replace(outcome, x=np.full_like(outcome.x, math.nan)))
     with pytest.raises(cw.SolverError):
-        rounded()
+        rounded(method=method)
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_false_infeasible_stays_a_claim(engine, name):
-    engine(name, lambda _: Outcome(status="infeasible"))
-    p = rounded()
+def test_a_false_infeasible_stays_a_claim(name):
+    method = lying(name, lambda _: Outcome(status="infeasible"))
+    p = rounded(method=method)
     verdict = p.certificate().check()
     assert p.status == "infeasible"
     assert verdict
@@ -107,11 +118,9 @@ def test_a_false_infeasible_stays_a_claim(engine, name):
 
 
 @pytest.mark.parametrize("name", ["solve_lp", "solve_mip"])
-def test_a_false_optimum_stays_a_claim(monkeypatch, engine, name):
-    true = getattr(engines, name)
-    engine(name, lambda outcome: outcome)
-    monkeypatch.setattr(engines, name, lambda model, **options: true(replace(model, cost=-model.cost), **options))
-    p = rounded(level=0)
+def test_a_false_optimum_stays_a_claim(name):
+    turned = rounding_by(name, lambda true: lambda model, **o: true(replace(model, cost=-model.cost), **o))
+    p = rounded(level=0, method=turned)
     verdict = p.certificate().check()
     assert p.status in ("optimal", "feasible")
     assert p.objective > LEAST
@@ -121,49 +130,49 @@ def test_a_false_optimum_stays_a_claim(monkeypatch, engine, name):
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_point_that_is_no_table_is_refused(engine, name):
-    engine(name, lambda outcome: replace(outcome, x=1 - outcome.x * (np.arange(len(outcome.x)) > 0)))
+def test_a_point_that_is_no_table_is_refused(name):
+    method = lying(name, lambda outcome: replace(outcome, x=1 - outcome.x * (np.arange(len(outcome.x)) > 0)))
     with pytest.raises(cw.SolverError, match="does not hold"):
-        rounded()
+        rounded(method=method)
 
 
 @pytest.mark.parametrize("off", [1e-6, 1e-2])
 @pytest.mark.parametrize("name", ENGINES)
-def test_values_a_little_off_make_the_same_table(engine, name, off):
-    engine(name, lambda outcome: replace(outcome, x=np.abs(outcome.x - off)))
-    p = rounded()
+def test_values_a_little_off_make_the_same_table(name, off):
+    method = lying(name, lambda outcome: replace(outcome, x=np.abs(outcome.x - off)))
+    p = rounded(method=method)
     assert p.objective == LEAST
     assert p.release().scaled.tolist() == p.scaled.tolist()
 
 
 @pytest.mark.parametrize("duals", [lambda y: y * math.nan, lambda y: 1000 * y, lambda y: -y, lambda y: y + 1e300])
-def test_garbage_duals_of_the_engine_prove_nothing_false(monkeypatch, engine, duals):
+def test_garbage_duals_of_the_engine_prove_nothing_false(monkeypatch, duals):
     monkeypatch.setattr(bound, "potentials", lambda *_: None)
-    engine("solve_lp", lambda outcome: replace(outcome, row_duals=duals(outcome.row_duals)))
-    p = rounded()
+    method = lying("solve_lp", lambda outcome: replace(outcome, row_duals=duals(outcome.row_duals)))
+    p = rounded(method=method)
     p.release()
     assert p.certified_bound <= LEAST
 
 
-def test_a_bound_too_high_is_only_the_solvers_word(engine):
-    engine("solve_mip", lambda outcome: replace(outcome, status="feasible", bound=1e9))
-    p = rounded()
+def test_a_bound_too_high_is_only_the_solvers_word():
+    method = lying("solve_mip", lambda outcome: replace(outcome, status="feasible", bound=1e9))
+    p = rounded(method=method)
     assert p.objective == LEAST
     assert p.certified_bound <= LEAST
 
 
 @pytest.mark.parametrize("error", [cw.SolverError("it gives up."), RuntimeError("it broke down"), MemoryError()])
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_crash_of_an_engine_is_a_solver_error(engine, name, error):
-    engine(name, raises(error))
+def test_a_crash_of_an_engine_is_a_solver_error(name, error):
+    method = lying(name, raises(error))
     with pytest.raises(cw.SolverError):
-        rounded()
+        rounded(method=method)
 
 
-def test_duals_of_an_engine_cut_short_prove_nothing_false(engine):
-    engine("solve_lp", lambda outcome: replace(outcome, row_duals=outcome.row_duals[:-1]))
+def test_duals_of_an_engine_cut_short_prove_nothing_false():
+    method = lying("solve_lp", lambda outcome: replace(outcome, row_duals=outcome.row_duals[:-1]))
     try:
-        p = rounded()
+        p = rounded(method=method)
     except cw.SolverError:
         return
     assert p.certified_bound <= LEAST
@@ -171,16 +180,14 @@ def test_duals_of_an_engine_cut_short_prove_nothing_false(engine):
 
 @pytest.mark.parametrize("cut", [-1, 0])
 @pytest.mark.parametrize("name", ENGINES)
-def test_an_engine_cut_short_is_a_solver_error(engine, name, cut):
-    engine(name, lambda outcome: replace(outcome, x=outcome.x[:cut]))
+def test_an_engine_cut_short_is_a_solver_error(name, cut):
+    method = lying(name, lambda outcome: replace(outcome, x=outcome.x[:cut]))
     with pytest.raises(cw.SolverError):
-        rounded()
+        rounded(method=method)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV])
 def test_a_killed_worker_is_a_solver_error(monkeypatch, tmp_path, how):
-    true = engines.solve_flow
-
     def solve(model, **options):
         worker.warm_up()
         mine = worker._lanes[0].worker.process.pid
@@ -190,16 +197,13 @@ def test_a_killed_worker_is_a_solver_error(monkeypatch, tmp_path, how):
             timer = threading.Timer(0.01, os.kill, (mine, how))
         timer.start()
         try:
-            return true(model, **options)
+            return solve_flow(model, **options)
         finally:
             timer.join()
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(engines, "FLOW_FROM", 0)
-    monkeypatch.setattr(engines, "_levels", lambda _: Outcome(status="unknown"))
-    monkeypatch.setattr(engines, "solve_flow", solve)
     with pytest.raises(cw.SolverError, match=how.name):
-        rounded()
+        rounded(method=rounding_by("solve_flow", lambda _: solve))
     assert len(list(tmp_path.glob("cellward-crash-*.npz"))) == 1
 
 
@@ -229,7 +233,7 @@ def test_what_highs_says_is_measured(fake, change):
 def test_garbage_duals_leave_an_audit_true(fake, audit_by_lp, duals):
     p = rounded()
     honest = p.audit()
-    fake(Session, "maximise", lambda outcome: replace(outcome, row_duals=duals(outcome.row_duals)))
+    fake(WarmLp, "maximise", lambda outcome: replace(outcome, row_duals=duals(outcome.row_duals)))
     found = p.audit()
     exactly = found.intervals["exact"]
     assert [end for end, sure in zip(found.ends, exactly, strict=True) if sure] == [
@@ -247,7 +251,7 @@ def test_garbage_duals_leave_an_audit_true(fake, audit_by_lp, duals):
     ],
 )
 def test_useless_points_leave_levels_unshown(fake, audit_by_lp, change):
-    fake(Session, "maximise", change)
+    fake(WarmLp, "maximise", change)
     fake(linear, "solve_mip", change)
     p = rounded()
     assert p.status == "failed"
@@ -257,7 +261,7 @@ def test_useless_points_leave_levels_unshown(fake, audit_by_lp, change):
 def test_a_lying_integer_solver_is_counted_and_shows_nothing(fake, audit_by_lp):
     honest = rounded(level=0)
     truth = honest.audit().ends
-    fake(Session, "maximise", lambda outcome: replace(outcome, x=outcome.x + 0.37, row_duals=None))
+    fake(WarmLp, "maximise", lambda outcome: replace(outcome, x=outcome.x + 0.37, row_duals=None))
     fake(linear, "solve_mip", lambda outcome: replace(outcome, x=np.zeros_like(outcome.x), status="optimal"))
     found = honest.audit()
     wrong = sum(
@@ -270,7 +274,7 @@ def test_a_lying_integer_solver_is_counted_and_shows_nothing(fake, audit_by_lp):
 
 
 @pytest.mark.parametrize("error", [cw.SolverError("it gives up."), RuntimeError("it broke down")])
-@pytest.mark.parametrize("place", [(Session, "maximise"), (Session, "_load")])
+@pytest.mark.parametrize("place", [(WarmLp, "maximise"), (WarmLp, "_load")])
 def test_a_crash_in_an_audit_is_a_solver_error(fake, audit_by_lp, place, error):
     p = rounded(level=0)
     fake(*place, raises(error))
@@ -281,7 +285,7 @@ def test_a_crash_in_an_audit_is_a_solver_error(fake, audit_by_lp, place, error):
 @pytest.mark.parametrize("spoil", [lambda x: x[:-1], lambda x: x * math.nan])
 def test_an_audit_cut_short_or_not_a_number_is_a_solver_error(fake, audit_by_lp, spoil):
     p = rounded(level=0)
-    fake(Session, "maximise", lambda outcome: replace(outcome, x=spoil(outcome.x)))
+    fake(WarmLp, "maximise", lambda outcome: replace(outcome, x=spoil(outcome.x)))
     with pytest.raises(cw.SolverError):
         p.audit()
 
@@ -290,18 +294,8 @@ def test_an_objective_too_high_does_not_make_a_cell_endless(fake):
     # x + y = 5 and x − y = 1 disclose x = 3, y = 2; one equation at a time bounds neither.
     table = cw.Table.from_equations([3, 2], [[1, 1], [1, -1]], rhs=[5, 1], lower=[None, None])
     table = table.with_sensitivity(Sensitivity.of(2, [0], *(np.array([1]) for _ in range(3))))
-    release = cw.Release(
-        labels=table.labels,
-        scaled=table.scaled,
-        decimals=0,
-        method={"name": "by hand"},
-        relations=table.relations,
-        lower=table.lower,
-        upper=table.upper,
-        knowledge=cw.Knowledge.suppressed(table.scaled, np.array([0, 1])),
-        digest="",
-    )
-    fake(Session, "maximise", lambda outcome: replace(outcome, objective=1e9))
+    release = by_hand(table, table.scaled, cw.Knowledge.suppressed(table.scaled, np.array([0, 1])))
+    fake(WarmLp, "maximise", lambda outcome: replace(outcome, objective=1e9))
     assert cw.audit(release, table=table).protected is not True
 
 
@@ -325,7 +319,7 @@ def test_an_objective_too_high_does_not_make_a_cell_endless(fake):
 )
 def test_trouble_in_the_proof_only_costs_sharpness(fake, bound_by_lp, change):
     fake(WarmLp, "solve", change)
-    p = rounded()
+    p = rounded(method=bound_by_lp)
     p.release()
     assert p.certified_bound <= LEAST
     assert p.certificate().check()

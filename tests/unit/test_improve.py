@@ -5,18 +5,16 @@ import pytest
 
 import cellward as cw
 from cellward.instance import Instance
-from cellward.protect.lattice import improve as improving
-from cellward.protect.lattice.improve import improve
-from cellward.protect.lattice.linear import Row, independent, linear
-from cellward.protect.lattice.model import RoundingModel, allowed_multiples
+from cellward.protect.lattice.improvement import Improvement, _Search
+from cellward.protect.lattice.layers import sides_of
+from cellward.protect.lattice.linear import Row, leaf_costs
+from cellward.protect.lattice.model import LatticeModel, allowed_multiples
+from cellward.protect.lattice.problem import Block, LatticeProblem
+from cellward.protect.lattice.vertex import relax
 from cellward.solve.budget import Budget
-from cellward.solve.highs import solve_lp, solve_mip
+from cellward.solve.highs import solve_mip
 
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch):
-    monkeypatch.setattr(improving, "WALK_POSITIONS", 1e5)
-    monkeypatch.setattr(improving, "PATIENCE", 3)
+SHORT = Improvement(walk_positions=1e5, patience=3)
 
 
 def poisson(shape, seed=0):
@@ -33,18 +31,18 @@ def without_labels(table):
     return cw.Table.from_equations(table.scaled, matrix, relations.rhs)
 
 
-def asked(table, base=5, steps=1, rows=()):
+def block(table, base=5, steps=1, rows=()):
+    """The whole table as one block, with a vertex of its relaxation."""
     instance = Instance.of(table)
-    model = RoundingModel(instance, allowed_multiples(instance, np.full(instance.cells, base), steps))
-    part = np.arange(len(model.columns))
-    question, _, _ = linear(model, independent(model), part, model.columns.cost, rows)
-    return model, question, part
+    model = LatticeModel(instance, allowed_multiples(instance, np.full(instance.cells, base), steps))
+    problem = LatticeProblem(model, rows)
+    vertex = relax(problem, Budget())
+    share = float((np.abs(vertex.x - np.rint(vertex.x)) > 1e-6).mean())
+    return Block(problem, np.arange(len(model.columns)), vertex.x, vertex.multipliers, share, leaf_costs(model))
 
 
-def run(model, question, part, *, threads=1, **limits):
-    relaxed = solve_lp(question)
-    budget = Budget(threads=threads, **limits)
-    return improve(model, question, part, relaxed.x, relaxed.objective, budget, relaxed.row_duals), relaxed
+def asked(one):
+    return one.question(one.problem.model.columns.cost)[0]
 
 
 def check(model, x):
@@ -59,38 +57,38 @@ def check(model, x):
 @pytest.mark.parametrize("labelled", [True, False])
 def test_a_small_table_comes_out_at_the_optimum_or_near_it(threads, steps, labelled):
     table = poisson((5, 5, 5))
-    model, question, part = asked(table if labelled else without_labels(table), steps=steps)
-    result, relaxed = run(model, question, part, threads=threads)
-    least = solve_mip(question)
+    one = block(table if labelled else without_labels(table), steps=steps)
+    model, budget = one.problem.model, Budget(threads=threads)
+    result = SHORT.solve(one, budget)
+    least = solve_mip(asked(one))
     value = check(model, result.x) - model.start
     assert least.objective <= value <= least.objective + 0.02 * check(model, np.rint(least.x).astype(np.int64))
-    assert relaxed.objective <= value
-    assert not result.interrupted
+    assert model.columns.cost @ one.x <= value and result.bound <= least.objective
+    assert not budget.stopped
     assert result.engine
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_same_block_has_the_same_answer(threads):
-    model, question, part = asked(poisson((6, 6, 6)))
-    first, second = (run(model, question, part, threads=threads)[0] for _ in range(2))
+    one = block(poisson((6, 6, 6)))
+    first, second = (SHORT.solve(one, Budget(threads=threads)) for _ in range(2))
     assert first.x.tolist() == second.x.tolist()
     assert first.engine == second.engine
 
 
-def test_the_walk_alone_never_ends_above_its_start(monkeypatch):
-    model, question, part = asked(poisson((6, 6, 6), seed=1))
-    relaxed = solve_lp(question)
-    search = improving._Search(model, question, part, relaxed.x, relaxed.objective, Budget(), None)
+def test_the_walk_alone_never_ends_above_its_start():
+    one = block(poisson((6, 6, 6), seed=1))
+    search = _Search(SHORT, one, Budget())
     search.start()
-    before = check(model, search.x)
+    before = check(one.problem.model, search.x)
     search.walk()
-    assert check(model, search.x) < before
+    assert check(one.problem.model, search.x) < before
 
 
 @pytest.mark.parametrize("shape", [(4, 5, 6), (3, 3, 3, 3)])
 def test_pairs_of_layers_are_networks_in_three_dimensions_and_not_in_four(shape):
-    model, question, part = asked(poisson(shape))
-    sides = improving._sides(model, part, question)
+    one = block(poisson(shape))
+    sides = sides_of(one.problem.model, one.part, asked(one))
     assert len(sides) == (3 if len(shape) == 3 else 0)
     for d, side in enumerate(sides):
         codes = shape[d] + 1
@@ -99,25 +97,34 @@ def test_pairs_of_layers_are_networks_in_three_dimensions_and_not_in_four(shape)
         assert sorted(np.abs([side.sign.sum()]).tolist()) == [codes - 2]  # the total has the other sign
 
 
-def test_rows_that_cut_tables_off_are_kept(monkeypatch):
-    model, question, part = asked(poisson((4, 4, 4)))
-    best, _ = run(model, question, part)
+def test_rows_that_cut_tables_off_are_kept():
+    one = block(poisson((4, 4, 4)))
+    best = SHORT.solve(one, Budget())
     up = best.x > 0
-    row = Row(part, np.where(up, -1, 1), 1 - int(up.sum()))
-    model, question, part = asked(poisson((4, 4, 4)), rows=[row])
-    assert not improving._sides(model, part, question)
-    other, _ = run(model, question, part, threads=2)
+    row = Row(one.part, np.where(up, -1, 1), 1 - int(up.sum()))
+    cut = block(poisson((4, 4, 4)), rows=[row])
+    model = cut.problem.model
+    assert not sides_of(model, cut.part, asked(cut))
+    other = SHORT.solve(cut, Budget(threads=2))
     assert other.x.tolist() != best.x.tolist()
     assert check(model, other.x) >= check(model, best.x)
 
 
 def test_a_limit_that_is_over_gives_nothing_or_a_rounding():
-    model, question, part = asked(poisson((6, 6, 6)))
-    result, _ = run(model, question, part, time_limit_s=1e-3)
-    assert result.x is None or check(model, result.x)
+    one = block(poisson((6, 6, 6)))
+    result = SHORT.solve(one, Budget(time_limit_s=1e-3))
+    assert result.x is None or check(one.problem.model, result.x)
 
 
 def test_a_limit_is_used_for_better_roundings():
-    model, question, part = asked(poisson((6, 6, 6), seed=2))
-    result, relaxed = run(model, question, part, threads=2, time_limit_s=4)
-    assert check(model, result.x) - model.start <= relaxed.objective * 1.0 + 0.05 * model.start
+    one = block(poisson((6, 6, 6), seed=2))
+    model = one.problem.model
+    result = SHORT.solve(one, Budget(threads=2, time_limit_s=4))
+    assert check(model, result.x) - model.start <= float(model.columns.cost @ one.x) + 0.05 * model.start
+
+
+def test_small_blocks_and_those_with_few_fractions_are_left_to_branch_and_bound():
+    one = block(poisson((4, 4, 4)))
+    assert "small enough for branch and bound" in SHORT.accepts(one)
+    assert "few columns" in Improvement(fewest=1, few_broken=1.0).accepts(one)
+    assert Improvement(fewest=1, few_broken=-1.0).accepts(one) is None

@@ -24,7 +24,7 @@ from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-from cellward.solve.session import Session
+from cellward.solve.warm_lp import WarmLp
 from cellward.table.relations import Relations
 
 DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840, 27720, 2**20)
@@ -124,7 +124,7 @@ class AttackerModel:
         if i not in cone.free:
             return False
         cost = np.where(cone.free == i, float(sign), 0.0)
-        outcome = ask(Session(cone.linear()).maximise, cost, columns=len(cost))
+        outcome = ask(WarmLp(cone.linear()).maximise, cost, columns=len(cost))
         return outcome.x is not None and any(
             sign * int(shift[i]) > 0 and cone.region.contains_shift(shift, denominator)
             for shift, denominator in cone.shifts(outcome.x)
@@ -172,13 +172,13 @@ def push(ends: Ends, rng: np.random.Generator, budget: Budget) -> None:
     if not any(map(np.any, ends.open)):
         return
     model = AttackerModel.of(ends)
-    session = Session(model.linear())
+    lp = WarmLp(model.linear())
     for _ in range(PUSHES):
         open_before = _count(ends)
         if not open_before or budget.over:
             return
         cost = ends.directions(rng)[model.free] * rng.uniform(0.9, 1.1, len(model.free))
-        outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
+        outcome = ask(lp.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
         _refuse_empty(ends, outcome)
         if outcome.x is None:
             return
@@ -216,12 +216,12 @@ def one_by_one(ends: Ends, budget: Budget, executor: Executor | None = None) -> 
     share = [todo[k :: budget.threads] for k in range(budget.threads)] if executor is not None else [todo]
 
     def run(part: list[tuple[int, int]]) -> None:
-        session = Session(model.linear())
+        lp = WarmLp(model.linear())
         for i, side in part:
             if budget.over:
                 return
             if ends.open[side][i]:
-                _settle(ends, model, session, i, side, budget)
+                _settle(ends, model, lp, i, side, budget)
 
     if executor is None:
         run(todo)
@@ -230,7 +230,7 @@ def one_by_one(ends: Ends, budget: Budget, executor: Executor | None = None) -> 
             done.result()
 
 
-def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: int, budget: Budget) -> None:
+def _settle(ends: Ends, model: AttackerModel, lp: WarmLp, i: int, side: int, budget: Budget) -> None:
     """One end: the linear program's bound, a table that meets it, or the integer program's word."""
     sign = 1 if side == HIGH else -1
     at = int(np.searchsorted(model.free, i))
@@ -238,7 +238,7 @@ def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: in
         return  # determined: any table that is found shows it
     cost = np.zeros(len(model.free))
     cost[at] = sign
-    outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
+    outcome = ask(lp.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
     _refuse_empty(ends, outcome)
     if outcome.x is None:
         return

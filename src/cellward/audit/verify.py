@@ -145,7 +145,7 @@ def _read(path: Any) -> bytes:
     try:
         _need(os.stat(path).st_size <= MOST_BYTES and os.path.isfile(path), f"not a file of at most {MOST_BYTES} bytes")  # noqa: PTH113, PTH116
         with open(path, "rb") as file:  # noqa: PTH123
-            return file.read(MOST_BYTES + 1)
+            return file.read(MOST_BYTES)
     except FileNotFoundError:
         raise Unreadable("there is no such file") from None
     except (OSError, ValueError, TypeError) as error:
@@ -221,15 +221,14 @@ class Certificate:
         c = content if isinstance(content, dict) else {}
         version = c.get("version")
         _need(c.get("format") == FORMAT and type(version) is int, f"not a {FORMAT}")
+        other = f"a {FORMAT} of version {version}, and this verify.py reads version {VERSION}"
         remedy = "make the release again, or use the verify.py of the version that wrote it"
-        _need(
-            version == VERSION, f"a {FORMAT} of version {version}, and this verify.py reads version {VERSION}: {remedy}"
-        )
+        _need(version == VERSION, f"{other}: {remedy}")
         _entries(c, "certificate", *ENTRIES)
         _need(re.fullmatch("[0-9a-fA-F]{64}", _of(str, c["salt"], "salt")), "salt is not 64 hexadecimal digits")
         places = [_whole(c[name], name, 0) for name in ("decimals", "weight_decimals")]
         _need(max(places) <= MOST_DIGITS, f"more than {MOST_DIGITS} decimals")
-        self.decimals, self.places = places[0], sum(places)
+        self.decimals = places[0]
         self.a = _numbers(c["nominal"], "nominal")
         self.n = n = len(self.a)
         self._read_labels(c["labels"])
@@ -239,6 +238,7 @@ class Certificate:
         self.method = _of(dict, c["method"], "method")
         self._read_knowledge(_of(dict, c["knowledge"], "knowledge"))
         self._read_printed(c["printed"])
+        self.places = sum(places) if KINDS[self.rule] != "withheld" else places[1]  # of the objective
         self._read_allowed(c["allowed"], c["target"])
         self.weight = _column(c["weight"], "weight", n, 0)
         self.objective = None if c["objective"] is None else _of(int, c["objective"], "objective")
@@ -279,7 +279,8 @@ class Certificate:
         _need("form" not in value or self.form in ("distance", "base"), "the form of knowledge is not known")
         _need("kind" not in value or self.kind in ("paper", "strict"), "the kind of knowledge is not known")
         _need(not option or self.small in ("up", "zero"), "what knowledge says of small counts is not known")
-        self.steps = _whole(value.get("steps", 1), "steps of knowledge", 1)
+        if self.rule == "rounded":
+            self.steps = _whole(value["steps"], "steps of knowledge", 1)
         amount = value.get("base", value.get("amount", value.get("most")))
         nothing = self.rule in ("adjusted", "suppressed", "interval") and amount is None
         self.amount: Any = None if nothing else _column(amount, "base, amount or most of knowledge", self.n, 0)
@@ -366,9 +367,8 @@ def check_method(c: Certificate) -> None:
 def _check_rounding(c: Certificate) -> None:
     """A cell takes a multiple of its base (one that only follows: any whole value) less than ``steps`` bases away, and was free to take each."""
     s, small = c.steps, c.small
-    _need(
-        _canonical(c.method.get("steps")) == str(s), "the steps of method and knowledge are not those of one rounding"
-    )
+    same = _canonical(c.method.get("steps")) == str(s)
+    _need(same, "the steps of method and knowledge are not those of one rounding")
     only = c.method.get("only")
     follow = c.kind == "strict" and type(only) is str and only != ""
     for i, (a, base, step) in enumerate(zip(c.a, c.amount, c.step, strict=True)):
@@ -476,9 +476,8 @@ def check_attackers(c: Certificate) -> list[Attacker]:
     table, attackers, names = _levels(c, c.levels), [], set()
     strict = c.rule == "rounded" and c.kind == "strict"  # tells that values are whole
     for k, part in enumerate(c.attackers):
-        name, whole, cell, low, high, levels = _entries(
-            part, "attacker", "name", "whole", "cell", "lower", "upper", "levels"
-        )
+        entries = _entries(part, "attacker", "name", "whole", "cell", "lower", "upper", "levels")
+        name, whole, cell, low, high, levels = entries
         names.add(_of(str, name, "name of attacker"))
         _of(bool, whole, "whole of attacker")
         cells = _indices(cell, "cell of attacker", c.n)
@@ -503,9 +502,8 @@ def _levels(c: Certificate, value: Any) -> dict[int, tuple[int, int, int]]:
     return {i: (lpl, upl, spl) for i, lpl, upl, spl in rows if lpl or upl or spl}
 
 
-Definitions = dict[
-    int, tuple[int, int, int, int]
-]  # by equation: its place in the list, itself, the cell it defines, coefficient
+# By equation: its place in the list, the equation, the cell that it defines, the cell's coefficient there.
+Definitions = dict[int, tuple[int, int, int, int]]
 
 
 def check_definitions(c: Certificate) -> Definitions:
@@ -519,19 +517,18 @@ def check_definitions(c: Certificate) -> Definitions:
     for place, (j, cell) in enumerate(zip(equations, cells, strict=True)):
         row = c.rows[j] if 0 <= j < len(c.rows) else []
         signs = [coef for i, coef in row if i == cell]
-        in_order = all(place_of.get(i, 0) <= place for i, _ in row)
+        in_order = all(place_of.get(i, place) <= place for i, _ in row)
         _need(signs in ([1], [-1]) and in_order, f"definition {place} is none")
         found[j] = place, j, cell, signs[0]
     return found
 
 
-Reached = list[
-    dict[int, tuple[Any, Any]]
-]  # by attacker and cell: least and greatest y − a of the witnesses that cover them
+# By attacker and cell: the least and the greatest y − a of the witnesses that cover them.
+Reached = list[dict[int, tuple[Any, Any]]]
 
 
 def check_witnesses(
-    c: Certificate, lo: list[Any], hi: list[Any], attackers: list[Attacker], definitions: Definitions
+    c: Certificate, lo: list[Any], hi: list[Any], attackers: list[Attacker], by: Definitions
 ) -> Reached:
     """Check 6: each witness y = a + Δ/d satisfies every equation and lies in the region of every attacker that it covers."""
     reached: Reached = [{} for _ in attackers]
@@ -544,39 +541,38 @@ def check_witnesses(
         d, leaves = _whole(denominator, "denominator of witness", 1), _indices(leaf, "leaf of witness", c.n)
         delta = dict(zip(leaves, _numbers(difference, "difference of witness", len(leaves)), strict=True))
         _need(0 not in delta.values(), f"witness {w} moves a leaf by 0")
-        _complete(c, delta, equations_of, definitions, w)
+        _complete(c, delta, equations_of, by, w)
         inside = all(lo[i] * d <= c.a[i] * d + x <= hi[i] * d for i, x in delta.items())
         last = -1
         for cover in _of(list, covers, "covers of witness"):
-            k, *cells = _numbers(cover, "an entry of covers") or [-1]
-            _need(last < k < len(attackers), f"witness {w} does not cover attackers in increasing order")
-            last = k
-            whole, own, _, must = attackers[k]
+            numbers = _numbers(cover, "an entry of covers")
+            rising = numbers and last < numbers[0] < len(attackers)
+            _need(rising, f"witness {w} does not cover attackers in increasing order")
+            last, *cells = numbers
+            whole, own, _, must = attackers[last]
             c.pay(5 * min(len(own), len(delta)), listed=len(cells))
             known = own.keys() & delta.keys()
             possible = all(own[i][0] * d <= c.a[i] * d + delta[i] <= own[i][1] * d for i in known)
-            _need(inside and possible and (d == 1 or not whole), f"attacker {k} can rule out witness {w}")
+            _need(inside and possible and (d == 1 or not whole), f"attacker {last} can rule out witness {w}")
             _need(len(must.keys() & set(cells)) == len(cells), f"witness {w} covers a cell twice, or one in vain")
             for i in cells:
-                (low, high), moved = reached[k].get(i, (0, 0)), Fraction(delta.get(i, 0), d)
-                reached[k][i] = min(low, moved), max(high, moved)
+                (low, high), moved = reached[last].get(i, (0, 0)), Fraction(delta.get(i, 0), d)
+                reached[last][i] = min(low, moved), max(high, moved)
     return reached
 
 
-def _complete(
-    c: Certificate, delta: dict[int, int], equations_of: list[list[int]], definitions: Definitions, w: int
-) -> None:
+def _complete(c: Certificate, delta: dict[int, int], equations_of: list[list[int]], by: Definitions, w: int) -> None:
     """Add to Δ, given on the leaves, what it is in the cells that definitions give; M·Δ = 0 (equations that it does not touch need no look)."""
     touched, equations = list(delta), set[int]()
     for i in touched:  # grows by the cells that the equations touched define
-        touched += [definitions[j][2] for j in equations_of[i] if j in definitions and j not in equations]
+        touched += [by[j][2] for j in equations_of[i] if j in by and j not in equations]
         equations.update(equations_of[i])
     c.pay(sum(4 * len(c.rows[j]) + 60 for j in equations) + 30 * len(touched), listed=len(delta))
-    for _, j, cell, sign in sorted(definitions[j] for j in equations & definitions.keys()):
+    for _, j, cell, sign in sorted(by[j] for j in equations & by.keys()):
         _need(cell not in delta, f"witness {w} moves a cell that is no leaf")
-        if others := sum(coef * delta[i] for i, coef in c.rows[j] if i in delta):
-            delta[cell] = -sign * others
-            _need(abs(others) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
+        others = sum(coef * delta[i] for i, coef in c.rows[j] if i in delta)
+        _need(abs(others) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
+        delta[cell] = -sign * others
     for j in equations:
         _need(sum(coef * delta[i] for i, coef in c.rows[j] if i in delta) == 0, f"witness {w} is no table")
 
@@ -769,7 +765,7 @@ def main(arguments: list[str]) -> int:
     for path in certificates + public:
         try:
             if path in certificates:
-                content, loaded = None, load(path)
+                loaded = load(path)
                 digest = _digest(loaded)
                 words = check(loaded, digest).reason
                 content = loaded

@@ -257,7 +257,7 @@ def check_options(method: Any) -> None:
     """Refuse values that are none of their kind; those left at their default are right."""
     for one in fields(method):
         given = getattr(method, one.name)
-        if "option" in one.metadata and given is not one.default:
+        if "option" in one.metadata and given is not one.default and given is not None:
             one.metadata["option"].kind.check(given, one.name)
 
 

@@ -16,7 +16,7 @@ from cellward.exact import LARGEST, Bools, Ints, Numbers
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
-from cellward.protect.adjustment.continuous import Continuous, Problem, untouched
+from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.draws import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
@@ -165,12 +165,14 @@ class AdjustmentAttempt(Attempt):
         r = self.instance.relations
         return r if not r.rhs.any() else Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs))
 
-    def problem(self, lo: Ints, hi: Ints) -> Problem:
+    def problem(self, room: Room) -> AdjustmentProblem:
         """The continuous problem with this room."""
-        low, high = (end / self.factor for end in (lo, hi))
-        open_ = np.abs(self.fine.a) + LARGEST // 2
-        low, high = np.where(lo <= -open_, -np.inf, low), np.where(hi >= open_, np.inf, high)
-        return Problem(self.relations, low, high, self.distance, self.instance.decimals)
+        grid = PublishedGrid(self.fine.a, self.step, self.factor)
+        return AdjustmentProblem.of(self.relations, room, self.distance, self.instance.decimals, grid)
+
+    @property
+    def _forms(self) -> tuple[Form, ...]:
+        return engines.forms_of(self.method.form)
 
     def senses(self) -> Senses:
         """Senses and levels as given or drawn."""
@@ -201,7 +203,9 @@ class AdjustmentAttempt(Attempt):
             return self.infeasible(reason, "levels of single cells", lost.tolist())
         with blas_threads(self.budget.threads):
             if len(senses.cell):
-                answer, senses, room = engines.solve_with_senses(self, senses, Room(lo, hi))
+                answer, senses, room = engines.solve_with_senses(
+                    self.problem(Room(lo, hi)), senses, self.budget, self._forms, soft_levels=self.method.soft_levels
+                )
             else:
                 answer, room = untouched(self.relations), Room(lo, hi)
             if answer.status == "infeasible" or answer.z is None:
@@ -242,7 +246,7 @@ class AdjustmentAttempt(Attempt):
         assert answer.z is not None
         if len(allowed.empty):
             return
-        problem = self.problem(room.lo, room.hi)
+        problem = self.problem(room)
         if answer.whole is not None:
             yield self._made(self.fine.a + answer.whole, allowed, answer, senses, answer.engine)
             return
@@ -263,7 +267,7 @@ class AdjustmentAttempt(Attempt):
             yield from self._snapped(answer, senses, allowed, problem, None)
 
     def _snapped(
-        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: Problem, seconds: float | None
+        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem, seconds: float | None
     ) -> Iterator[Protection]:
         """Tables on the grid by the rounding machinery, which looks for the least one next to the optimum."""
         assert answer.z is not None
@@ -272,7 +276,7 @@ class AdjustmentAttempt(Attempt):
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; on the grid by {engine}")
 
     def _rounded(
-        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: Problem
+        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem
     ) -> Iterator[Protection]:
         """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside."""
         leaves = publish.RoundedLeaves.of(self.fine, problem, self.factor, self.step)
@@ -299,7 +303,7 @@ class AdjustmentAttempt(Attempt):
                 )
             if np.any(lo > hi) or self.budget.over:
                 return
-            z = engines.solve(self, replace(problem, lo=lo, hi=hi), near=answer).z
+            z = engines.again(problem.between(lo, hi), self.budget, answer, self._forms).z
             if z is None:
                 return
 

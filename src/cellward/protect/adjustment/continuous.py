@@ -1,36 +1,77 @@
 """Continuous optimum of an adjustment: the least distance over M·z = 0 and the room of the cells, with multipliers and our own check of them.
 
-The form is chosen by structure: few numbers (leaf form, interior point), a network (minimum-cost flow, see attempt.py), the equations themselves
-(HiGHS), second-order cones (Clarabel), or sums along axes without any matrix. Whatever the engine, residuals and bound are computed here.
+Which form it is computed in is the business of engines.py. Whatever the form, residuals and bound are computed here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from cellward.exact import Bools, Floats, Ints
+from cellward.exact import LARGEST, Bools, Floats, Ints
 from cellward.protect.adjustment.distance import Distance
+from cellward.protect.adjustment.draws import Room
+from cellward.protect.engine import Engine
 from cellward.solve.separable import Separable
 from cellward.table.compact import Compact
 from cellward.table.relations import Relations
 
-Form = Literal["auto", "leaf", "network", "equation", "cone", "sums"]
-FORMS: tuple[Form, ...] = ("auto", "leaf", "network", "equation", "cone", "sums")
+FormName = Literal["auto", "leaf", "network", "equation", "cone", "sums"]
+
+GAP = 1e-6
+"""What is called optimal proves its distance to be within this share of the least."""
+SLACK = 1e-9
+"""By how much of themselves the two maxima of L∞ may be exceeded while L1 is made small among the optima."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """lo ≤ z ≤ hi (floats in units of the table's last decimal, ±inf: no end), M·z = 0, and the distance."""
+class PublishedGrid:
+    """The unit of what is published: ``factor`` of it make one of the table's, and values that move are multiples of ``step`` of it.
+
+    ``a``: the true values in it.
+    """
+
+    a: Ints
+    step: int
+    factor: int
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustmentProblem:
+    """lo ≤ z ≤ hi (floats in units of the table's last decimal, ±inf: no end), M·z = 0, and the distance.
+
+    Where what is published is on a ``grid``, ``room`` is the same as lo and hi in whole numbers of its unit.
+    """
 
     relations: Relations
     lo: Floats
     hi: Floats
     distance: Distance
     decimals: int
+    room: Room | None = None
+    grid: PublishedGrid | None = None
+
+    @staticmethod
+    def of(
+        relations: Relations, room: Room, distance: Distance, decimals: int, grid: PublishedGrid
+    ) -> AdjustmentProblem:
+        """The problem with this room, in whole numbers; what is farther off than any value may be is no end."""
+        no_end = np.abs(grid.a) + LARGEST // 2
+        lo = np.where(room.lo <= -no_end, -np.inf, room.lo / grid.factor)
+        hi = np.where(room.hi >= no_end, np.inf, room.hi / grid.factor)
+        return AdjustmentProblem(relations, lo, hi, distance, decimals, room, grid)
+
+    def within(self, room: Room) -> AdjustmentProblem:
+        """The same with another room, in whole numbers."""
+        assert self.grid is not None
+        return AdjustmentProblem.of(self.relations, room, self.distance, self.decimals, self.grid)
+
+    def between(self, lo: Floats, hi: Floats) -> AdjustmentProblem:
+        """The same between other ends, whatever the grid."""
+        return replace(self, lo=lo, hi=hi, room=None, grid=None)
 
     @cached_property
     def costs(self) -> Separable:
@@ -75,7 +116,7 @@ class Continuous:
     """An engine's answer. ``multipliers``: one an equation; ``bound`` is what they prove of the distance (in the user's units, in floats)."""
 
     status: Literal["optimal", "infeasible", "unknown"]
-    form: Form
+    form: FormName
     engine: str
     z: Floats | None = None
     objective: float = float("nan")
@@ -84,6 +125,10 @@ class Continuous:
     check: Check | None = None
     whole: Ints | None = None
     """The deviations in units of what is published, where the engine works in these."""
+
+
+Form: TypeAlias = Engine[AdjustmentProblem, Continuous]
+"""A form of the problem, and who solves it."""
 
 
 def untouched(relations: Relations) -> Continuous:
@@ -97,7 +142,7 @@ def prices(relations: Relations, multipliers: Floats) -> Floats:
     return np.bincount(relations.indices, relations.coefs * multipliers[relations.row], relations.cells).astype(float)
 
 
-def value(problem: Problem, z: Floats) -> float:
+def value(problem: AdjustmentProblem, z: Floats) -> float:
     """The distance of deviations in the engines' units."""
     if problem.distance.norm != "linf":
         return problem.costs.value(z)
@@ -105,13 +150,19 @@ def value(problem: Problem, z: Floats) -> float:
     return float(each[own].max(initial=0.0) + each[~own].max(initial=0.0))
 
 
-def still_most(problem: Problem, cells: Bools) -> float:
+def still_most(problem: AdjustmentProblem, cells: Bools) -> float:
     """The largest w·|z| among those of some cells that are moved by a fixed amount."""
     still = cells & (problem.lo == problem.hi)
     return float((problem.costs.absolute * np.abs(problem.lo))[still].max(initial=0.0))
 
 
-def proven(problem: Problem, multipliers: Floats, most: float) -> float:
+def capped(problem: AdjustmentProblem, most: Floats) -> Floats:
+    """How far each cell may move so that w·|z| stays below the maximum found for it, or above it by next to nothing."""
+    w = problem.costs.absolute
+    return np.asarray(np.divide(most * (1 + SLACK), w, out=np.full(len(w), np.inf), where=w > 0))
+
+
+def proven(problem: AdjustmentProblem, multipliers: Floats, most: float) -> float:
     """What multipliers prove of the least distance, whatever they are: the least of distance − (Mᵀy)·z over the room, cell by cell.
 
     ``most``: a distance that some table has; those that are no dearer keep their cells within reach, which bounds the room.
@@ -168,7 +219,12 @@ def _proven_most(g: Floats, w: Floats, lo: Floats, hi: Floats) -> float:
 
 
 def checked(
-    problem: Problem, form: Form, engine: str, z: Floats, multipliers: Floats | None, goal: float
+    problem: AdjustmentProblem,
+    form: FormName,
+    engine: str,
+    z: Floats,
+    multipliers: Floats | None,
+    goal: float = GAP,
 ) -> Continuous:
     """An engine's point with what we make of it; ``optimal`` when the gap is at most ``goal`` and the point is one."""
     if not np.isfinite(z).all():

@@ -6,19 +6,19 @@ The objective is scaled so that its least weight is 1: weights 1/a of totals abo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from cellward.exact import Floats, Ints
-from cellward.protect.adjustment.continuous import Continuous, Problem, checked, still_most
-from cellward.solve.ask import ask
+from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, FormName, capped, checked, still_most
+from cellward.protect.adjustment.distance import Norm
+from cellward.protect.engine import Adapter, asked
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 
-GAP = 1e-6
-SLACK = 1e-9
 MODERATE = 10
 """Deviations that must be are at most 2 to this power, and a factor below 2, as the solver sees them."""
 BENT = 1e-6
@@ -29,14 +29,14 @@ BENT = 1e-6
 class _Parts:
     """z = Σ sign·x over the columns of each moving cell: z⁺ where it may rise, z⁻ where it may fall."""
 
-    problem: Problem
+    problem: AdjustmentProblem
     cell: Ints
     sign: Floats
     lower: Floats
     upper: Floats
 
     @staticmethod
-    def of(problem: Problem) -> _Parts:
+    def of(problem: AdjustmentProblem) -> _Parts:
         up = np.flatnonzero((problem.hi > 0) & (problem.lo < problem.hi))
         down = np.flatnonzero((problem.lo < 0) & (problem.lo < problem.hi))
         return _Parts(
@@ -63,56 +63,78 @@ class _Parts:
         return rows[r.row[at]], column, r.coefs[at] * self.sign[column]
 
 
-def solve(problem: Problem, budget: Budget) -> Continuous:
-    """The least L1 or L∞ by a linear program."""
-    parts = _Parts.of(problem)
-    w = problem.costs.absolute
-    if problem.distance.norm != "linf":
-        return _l1(problem, parts, budget)
-    own = problem.distance.sensitive
-    row, column, coef = _equations(parts)
-    m, n = problem.relations.equations, len(parts.cell)
-    capped = np.flatnonzero(w > 0)
-    place = np.full(len(w), -1, np.int64)
-    place[capped] = np.arange(len(capped))
-    mine = np.flatnonzero(place[parts.cell] >= 0)
-    row = np.concatenate((row, m + place[parts.cell[mine]], m + np.arange(len(capped))))
-    column = np.concatenate((column, mine, n + np.where(own[capped], 0, 1)))
-    coef = np.concatenate((coef, np.ones(len(mine)), -1 / w[capped]))
-    right = -_still(problem)
-    outcome, scale = _ask(
-        np.append(np.zeros(n), [1.0, 1.0]),
-        np.append(parts.lower, [still_most(problem, own), still_most(problem, ~own)]),
-        np.append(parts.upper, [np.inf, np.inf]),
-        (row, column, coef),
-        np.concatenate((right, np.full(len(capped), -np.inf))),
-        np.concatenate((right, np.zeros(len(capped)))),
-        budget,
-    )
-    if outcome.x is None:
-        return _none(outcome)
-    y = None if outcome.row_duals is None else outcome.row_duals[:m] * scale
-    first = checked(problem, "equation", outcome.solver, parts.values(outcome.x[:n]), y, GAP)
-    if first.status != "optimal":
-        return first
-    top = np.where(own, outcome.x[n], outcome.x[n + 1]) * (1 + SLACK)
-    cap = np.divide(top, w, out=np.full(len(w), np.inf), where=w > 0)
-    inside = replace(problem, lo=np.maximum(problem.lo, -cap), hi=np.maximum(np.minimum(problem.hi, cap), problem.lo))
-    second = _l1(inside, _Parts.of(inside), budget)
-    if second.z is None:
-        return first
-    again = checked(problem, "equation", f"{outcome.solver}, then least L1", second.z, y, GAP)
-    return again if again.status == "optimal" else first
+@dataclass(frozen=True)
+class EquationForm:
+    """The linear program of these norms; ``most``: cells up to which it is taken, None: any number.
 
+    The simplex ends in a vertex: of a small table many deviations are then 0, and most are round.
+    """
 
-def _l1(problem: Problem, parts: _Parts, budget: Budget) -> Continuous:
-    right = -_still(problem)
-    cost = problem.costs.absolute[parts.cell]
-    outcome, scale = _ask(cost, parts.lower, parts.upper, _equations(parts), right, right, budget)
-    if outcome.x is None:
-        return _none(outcome)
-    y = None if outcome.row_duals is None else outcome.row_duals * scale
-    return checked(problem, "equation", outcome.solver, parts.values(outcome.x), y, GAP)
+    name: ClassVar[FormName] = "equation"
+    norms: tuple[Norm, ...] = ("l1", "linf")
+    most: int | None = None
+    solver: Adapter = solve_lp
+
+    def accepts(self, problem: AdjustmentProblem) -> str | None:
+        """Distances that are linear, up to its size."""
+        norm = problem.distance.norm
+        if norm not in self.norms:
+            return f"form='equation' does not go with norm={norm!r}; use 'leaf', 'cone' or 'auto'"
+        if self.most is not None and problem.relations.cells > self.most:
+            return f"form='equation' is for tables of up to {self.most:,} cells; use 'leaf' or 'auto'"
+        return None
+
+    def solve(self, problem: AdjustmentProblem, budget: Budget) -> Continuous:
+        """The least L1 or L∞ by a linear program."""
+        return self._l1(problem, budget) if problem.distance.norm == "l1" else self._linf(problem, budget)
+
+    def _l1(self, problem: AdjustmentProblem, budget: Budget) -> Continuous:
+        parts, right = _Parts.of(problem), -_still(problem)
+        cost = problem.costs.absolute[parts.cell]
+        outcome, scale = _ask(
+            cost, parts.lower, parts.upper, _equations(parts), right, right, budget, self.solver
+        )  # fmt: skip
+        if outcome.x is None:
+            return _none(outcome)
+        y = None if outcome.row_duals is None else outcome.row_duals * scale
+        return checked(problem, self.name, outcome.solver, parts.values(outcome.x), y)
+
+    def _linf(self, problem: AdjustmentProblem, budget: Budget) -> Continuous:
+        """The two maxima are two more columns; among their optima the one of least L1."""
+        parts, w, own = _Parts.of(problem), problem.costs.absolute, problem.distance.sensitive
+        row, column, coef = _equations(parts)
+        m, n = problem.relations.equations, len(parts.cell)
+        limited = np.flatnonzero(w > 0)
+        place = np.full(len(w), -1, np.int64)
+        place[limited] = np.arange(len(limited))
+        mine = np.flatnonzero(place[parts.cell] >= 0)
+        row = np.concatenate((row, m + place[parts.cell[mine]], m + np.arange(len(limited))))
+        column = np.concatenate((column, mine, n + np.where(own[limited], 0, 1)))
+        coef = np.concatenate((coef, np.ones(len(mine)), -1 / w[limited]))
+        right = -_still(problem)
+        outcome, scale = _ask(
+            np.append(np.zeros(n), [1.0, 1.0]),
+            np.append(parts.lower, [still_most(problem, own), still_most(problem, ~own)]),
+            np.append(parts.upper, [np.inf, np.inf]),
+            (row, column, coef),
+            np.concatenate((right, np.full(len(limited), -np.inf))),
+            np.concatenate((right, np.zeros(len(limited)))),
+            budget,
+            self.solver,
+        )
+        if outcome.x is None:
+            return _none(outcome)
+        y = None if outcome.row_duals is None else outcome.row_duals[:m] * scale
+        first = checked(problem, self.name, outcome.solver, parts.values(outcome.x[:n]), y)
+        if first.status != "optimal":
+            return first
+        cap = capped(problem, np.where(own, outcome.x[n], outcome.x[n + 1]))
+        low = np.maximum(problem.lo, -cap)
+        second = self._l1(problem.between(low, np.maximum(np.minimum(problem.hi, cap), problem.lo)), budget)
+        if second.z is None:
+            return first
+        again = checked(problem, self.name, f"{outcome.solver}, then least L1", second.z, y)
+        return again if again.status == "optimal" else first
 
 
 def _none(outcome: Outcome) -> Continuous:
@@ -123,7 +145,7 @@ def _equations(parts: _Parts) -> tuple[Ints, Ints, Floats]:
     return parts.entries(np.arange(parts.problem.relations.equations))
 
 
-def _still(problem: Problem) -> Floats:
+def _still(problem: AdjustmentProblem) -> Floats:
     """What the cells that are moved by a fixed amount add to each equation."""
     r = problem.relations
     still = np.where(problem.lo == problem.hi, problem.lo, 0.0)
@@ -138,6 +160,7 @@ def _ask(
     row_lower: Floats,
     row_upper: Floats,
     budget: Budget,
+    solver: Adapter = solve_lp,
 ) -> tuple[Outcome, float]:
     """HiGHS' answer, and what its duals must be multiplied by."""
     from scipy.sparse import csr_matrix
@@ -157,18 +180,9 @@ def _ask(
         row_lower=row_lower / unit,
         row_upper=row_upper / unit,
     )
-    outcome = ask(
-        solve_lp,
-        model,
-        columns=model.columns,
-        rows=model.rows,
-        time_limit_s=budget.left,
-        threads=budget.threads,
-        seed=budget.seed,
-        stoppable=True,
-    )
-    if outcome.interrupted:
-        budget.stop()
+    outcome = asked(
+        budget, solver, model, columns=model.columns, rows=model.rows, threads=budget.threads, seed=budget.seed, stoppable=True
+    )  # fmt: skip
     return outcome if outcome.x is None else replace(outcome, x=outcome.x * unit), scale
 
 
@@ -178,17 +192,13 @@ def _unit(*amounts: Floats) -> float:
     return float(2.0 ** max(int(np.floor(np.log2(max(size, 1.0)))) - MODERATE, 0))
 
 
-@dataclass(frozen=True, eq=False)
-class Bending:
-    """How far levels must give way so that there is a table at all: by ``amount`` (one a level, in units of the table); None: none helps."""
+def least_bending(
+    problem: AdjustmentProblem, cell: Ints, sense: Ints, least: Floats, size: Floats, budget: Budget
+) -> Floats | None:
+    """How far each level must give way so that there is a table at all, in units of the table; None: however far, there is none.
 
-    amount: Floats | None
-    engine: str
-    settled: bool
-
-
-def least_bending(problem: Problem, cell: Ints, sense: Ints, least: Floats, size: Floats, budget: Budget) -> Bending:
-    """The least Σ bending / size such that z + bending reaches every level; ``problem`` is the one without the levels."""
+    The least Σ bending / size such that z + bending reaches every level; ``problem`` is the one without the levels.
+    """
     parts = _Parts.of(problem)
     row, column, coef = _equations(parts)
     m, n, k = problem.relations.equations, len(parts.cell), len(cell)
@@ -210,6 +220,6 @@ def least_bending(problem: Problem, cell: Ints, sense: Ints, least: Floats, size
         budget,
     )
     if outcome.x is None:
-        return Bending(None, outcome.solver, outcome.status == "infeasible")
+        return None
     bending = outcome.x[n:]
-    return Bending(np.where(bending > BENT * np.maximum(least, 1.0), bending, 0.0), outcome.solver, True)
+    return np.where(bending > BENT * np.maximum(least, 1.0), bending, 0.0)

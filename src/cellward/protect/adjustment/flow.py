@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from time import perf_counter
 from typing import Final, Literal
 
 import numpy as np
@@ -27,26 +26,20 @@ from cellward.audit.lagrangian import largest, total
 from cellward.audit.potentials import distances
 from cellward.errors import SolverError
 from cellward.exact import LARGEST, NO_BOUND, Bools, Floats, Ints
-from cellward.protect.adjustment.repair import Repair
-from cellward.solve.ask import ask
+from cellward.protect.adjustment.repair import EFFORT, Repair
+from cellward.protect.engine import Adapter, asked
+from cellward.solve.budget import Budget
 from cellward.solve.flow import CLAIMS, FAILURES, residual, solve_flow
 from cellward.solve.model import FlowModel
-from cellward.solve.outcome import Outcome
 from cellward.table.components import components
 from cellward.table.network import Network
 from cellward.table.relations import Relations
 
 ENGINE: Final = "minimum-cost flow"
-FEW: Final = 3
-"""Cells a node that are taken first."""
-MOST: Final = 0.5
-"""Once this share of the cells is taken, all are."""
 NEAR: Final = 0.8
 """A cell whose potentials differ by this share of its weight is taken along with those where they differ by more than the whole."""
-SLACK: Final = 0.5
+NOT_MUCH: Final = 0.5
 """Nodes that have to send more than this share of what their cells have room for are given all of them."""
-MOST_WRONG: Final = 20
-"""Up to so many cells that turn out to be of use are repaired in this process."""
 WIDEST: Final = 2**59
 """Costs times nodes stay below: distances, and OR-tools' own scaled costs, then fit into 64 bits."""
 
@@ -65,40 +58,51 @@ class FlowAnswer:
     multipliers: Ints | None = None
 
 
-def least_flow(
-    relations: Relations, lo: Ints, hi: Ints, weight: Ints, clock_left_s: float | None = None
-) -> FlowAnswer | None:
-    """The cheapest z with M·z = 0 and lo ≤ z ≤ hi, at w ≥ 0 for each unit up or down; None: no network, or numbers that 64 bits do not hold.
+@dataclass(frozen=True)
+class LeastFlow:
+    """How the least flow is looked for: ``few`` cells a node are taken first, and once the share ``most`` of the cells is taken, all are.
 
-    >>> import numpy as np
-    >>> relations = Relations.from_rows(3, [(0, [0, 1, 2], [1, 1, -1])])
-    >>> lo, hi, weight = np.array([2, -5, -9]), np.array([4, 5, 9]), np.array([7, 3, 1])
-    >>> answer = least_flow(relations, lo, hi, weight)
-    >>> answer.status, answer.z.tolist(), answer.cost
-    ('optimal', [2, 0, 2], 16)
+    Up to ``most_wrong`` cells that turn out to be of use are repaired in this process, with so much ``effort`` (see repair.py).
     """
-    network = relations.network
-    if network is None:
-        return None
-    if np.any(lo > hi):
-        return FlowAnswer("infeasible")
-    base = np.clip(0, lo, hi)
-    problem = _Problem.of(network, lo, hi, weight, base)
-    if problem is None:
-        return None
-    try:
-        moved = problem.solve(clock_left_s)
-    except SolverError as error:
-        if FAILURES["BAD_COST_RANGE"] in str(error) or CLAIMS in str(error):
+
+    few: int = 3
+    most: float = 0.5
+    most_wrong: int = 20
+    effort: int = EFFORT
+    solver: Adapter = solve_flow
+
+    def solve(self, relations: Relations, lo: Ints, hi: Ints, weight: Ints, budget: Budget) -> FlowAnswer | None:
+        """The cheapest z with M·z = 0 and lo ≤ z ≤ hi, at w ≥ 0 for each unit up or down; None: no network, or numbers that 64 bits do not hold.
+
+        >>> import numpy as np
+        >>> relations = Relations.from_rows(3, [(0, [0, 1, 2], [1, 1, -1])])
+        >>> lo, hi, weight = np.array([2, -5, -9]), np.array([4, 5, 9]), np.array([7, 3, 1])
+        >>> answer = LeastFlow().solve(relations, lo, hi, weight, Budget())
+        >>> answer.status, answer.z.tolist(), answer.cost
+        ('optimal', [2, 0, 2], 16)
+        """
+        network = relations.network
+        if network is None:
             return None
-        raise
-    if not isinstance(moved, _Moved):
-        return FlowAnswer(moved)
-    z = base
-    z[problem.cell] += moved.z
-    multipliers = np.zeros(relations.equations, np.int64)
-    multipliers[network.equations] = network.sign * (moved.potential[:-1] - moved.potential[-1])
-    return FlowAnswer("optimal", z=z, cost=_cost(weight, z), multipliers=multipliers)
+        if np.any(lo > hi):
+            return FlowAnswer("infeasible")
+        base = np.clip(0, lo, hi)
+        sending = _Sending.of(self, network, lo, hi, weight, base)
+        if sending is None:
+            return None
+        try:
+            moved = sending.solve(budget)
+        except SolverError as error:
+            if FAILURES["BAD_COST_RANGE"] in str(error) or CLAIMS in str(error):
+                return None
+            raise
+        if not isinstance(moved, _Moved):
+            return FlowAnswer(moved)
+        z = base
+        z[sending.cell] += moved.z
+        multipliers = np.zeros(relations.equations, np.int64)
+        multipliers[network.equations] = network.sign * (moved.potential[:-1] - moved.potential[-1])
+        return FlowAnswer("optimal", z=z, cost=_cost(weight, z), multipliers=multipliers)
 
 
 def _cost(weight: Ints, z: Ints) -> int:
@@ -118,9 +122,10 @@ class _Moved:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _Sending:
     """The cells that have a choice, with the room they have ``up`` and ``down`` from their bases, and what the bases leave to be sent."""
 
+    how: LeastFlow
     cell: Ints
     tail: Ints
     head: Ints
@@ -130,7 +135,7 @@ class _Problem:
     supply: Ints
 
     @staticmethod
-    def of(network: Network, lo: Ints, hi: Ints, weight: Ints, base: Ints) -> _Problem | None:
+    def of(how: LeastFlow, network: Network, lo: Ints, hi: Ints, weight: Ints, base: Ints) -> _Sending | None:
         """The problem, or None where its numbers are too large."""
         moved = np.flatnonzero(base)
         moved = moved[network.tail[moved] >= 0]
@@ -150,29 +155,28 @@ class _Problem:
             return None
         # A base above 0 is the least z there is and one below 0 the largest, so that neither difference overflows.
         up, down = np.minimum(most - start, sent + 1), np.minimum(start - least, sent + 1)
-        return _Problem(cell, tail, head, up, down, w, supply)
+        return _Sending(how, cell, tail, head, up, down, w, supply)
 
     @property
     def nodes(self) -> int:
         return len(self.supply)
 
-    def solve(self, left_s: float | None) -> _Moved | Literal["infeasible", "unknown"]:
+    def solve(self, budget: Budget) -> _Moved | Literal["infeasible", "unknown"]:
         """The least flow, from a few cells to as many as are of use."""
-        began = perf_counter()
         if not self.supply.any():
             return _Moved(np.zeros(len(self.cell), np.int64), np.zeros(self.nodes, np.int64))
         taken = np.ones(len(self.cell), bool)
-        if FEW * self.nodes < MOST * len(self.cell):
+        if self.how.few * self.nodes < self.how.most * len(self.cell):
             taken = self._few()
         while True:
             part = _Part.of(self, taken)
-            found = self._ask(part.model, left_s, began)
+            found = self._ask(part.model, budget)
             if isinstance(found, str):
                 if found == "unknown" or taken.all():
                     return found
                 # Is there a flow at all? If so the cells of any one make it possible.
                 whole = _Part.of(self, np.ones(len(taken), bool))
-                some = self._ask(replace(whole.model, cost=np.zeros_like(whole.model.cost)), left_s, began)
+                some = self._ask(replace(whole.model, cost=np.zeros_like(whole.model.cost)), budget)
                 if isinstance(some, str):
                     return some
                 new = (whole.moves(some, len(taken)) != 0) & ~taken
@@ -182,13 +186,14 @@ class _Problem:
             if self._repaired(taken, z, potential):
                 return _Moved(z, potential)
             taken |= self._near(potential, taken)
-            if int(taken.sum()) > MOST * len(taken):
+            if int(taken.sum()) > self.how.most * len(taken):
                 taken[:] = True
 
-    def _ask(self, model: FlowModel, left_s: float | None, began: float) -> Ints | Literal["infeasible", "unknown"]:
+    def _ask(self, model: FlowModel, budget: Budget) -> Ints | Literal["infeasible", "unknown"]:
         """The flow, or why there is none."""
-        left = None if left_s is None else left_s - (perf_counter() - began)
-        outcome: Outcome = ask(solve_flow, model, columns=model.arcs, time_limit_s=left)
+        if budget.over:
+            return "unknown"
+        outcome = asked(budget, self.how.solver, model, columns=model.arcs)
         if outcome.x is None:
             return "infeasible" if outcome.status == "infeasible" else "unknown"
         flow = np.rint(outcome.x).astype(np.int64)
@@ -201,13 +206,14 @@ class _Problem:
     def _repaired(self, taken: Bools, z: Ints, potential: Ints) -> bool:
         """Whether z is the least flow of all cells, or could be made so with little effort; else z and the potentials are of no further use."""
         wrong = self._wrong(z, potential)
-        while 0 < len(wrong) <= MOST_WRONG:
+        while 0 < len(wrong) <= self.how.most_wrong:
             taken[wrong] = True
             some = np.flatnonzero(taken)
             own = z[some]
             repair = Repair(
-                self.tail[some], self.head[some], self.up[some], self.down[some], self.weight[some], own, potential
-            )
+                self.tail[some], self.head[some], self.up[some], self.down[some], self.weight[some], own, potential,
+                self.how.effort,
+            )  # fmt: skip
             if not repair.run():
                 return False
             z[some] = own
@@ -222,7 +228,7 @@ class _Problem:
         for end in (tail, head):
             np.minimum.at(cheapest, end[free], w[free])
         ratio = w / np.maximum(np.maximum(cheapest[tail], cheapest[head]), 1)
-        if np.count_nonzero(ratio <= 1) > FEW * self.nodes:
+        if np.count_nonzero(ratio <= 1) > self.how.few * self.nodes:
             return np.ones(len(tail), bool)  # equal weights: no cell stands out
         taken = self._least(ratio)
         some = np.flatnonzero(taken)
@@ -251,7 +257,7 @@ class _Problem:
             np.bincount(a, up, minlength=self.nodes) + np.bincount(b, down, minlength=self.nodes)
             for a, b in ((tail, head), (head, tail))
         )
-        return np.asarray((self.supply > SLACK * out) | (-self.supply > SLACK * into))
+        return np.asarray((self.supply > NOT_MUCH * out) | (-self.supply > NOT_MUCH * into))
 
     def _wrong(self, z: Ints, potential: Ints) -> Ints:
         """The cells of which a step up or down costs less than the potentials rise on the way: none, and z is the least flow."""
@@ -268,14 +274,14 @@ class _Problem:
         near = (rise > NEAR * w) & (self.up > 0)
         near |= (rise < -NEAR * w) & (self.down > 0)
         near &= ~taken
-        if int(near.sum()) > FEW * self.nodes:
+        if int(near.sum()) > self.how.few * self.nodes:
             near &= self._least(np.where(near, w / np.maximum(np.abs(rise), 1), np.inf))
         return near
 
     def _least(self, score: Floats) -> Bools:
-        """FEW cells a node, those of the least scores; among equals they are drawn, always the same."""
+        """A few cells a node, those of the least scores; among equals they are drawn, always the same."""
         score *= 1 + self._ties * 2.0**-20
-        return np.asarray(score <= np.partition(score, FEW * self.nodes)[FEW * self.nodes])
+        return np.asarray(score <= np.partition(score, self.how.few * self.nodes)[self.how.few * self.nodes])
 
     @cached_property
     def _ties(self) -> Floats:
@@ -296,8 +302,7 @@ class _Part:
     model: FlowModel
 
     @staticmethod
-    def of(problem: _Problem, taken: Bools) -> _Part:
-        p = problem
+    def of(p: _Sending, taken: Bools) -> _Part:
         up, down = np.flatnonzero(taken & (p.up > 0)), np.flatnonzero(taken & (p.down > 0))
         model = FlowModel(
             tail=np.concatenate((p.tail[up], p.head[down])),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from cellward.exact import Bools, Floats, Ints
-from cellward.protect.adjustment.continuous import Continuous, Problem, checked, still_most
+from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, FormName, capped, checked, still_most
+from cellward.solve.budget import Budget
 from cellward.solve.interior import Interior, Rows, interior_point
 
 if TYPE_CHECKING:
@@ -23,16 +24,12 @@ ACCURACY = 1e-9
 ROUGH = 1e-6
 LITTLE = 1e-3
 """How much the cells that are not at risk count while senses are looked for."""
-GAP = 1e-6
-"""What is called optimal proves its distance to be within this share of the least."""
-SLACK = 1e-9
-"""By how much of themselves the two maxima of L∞ may be exceeded while L1 is made small among the optima."""
 
 
 class _Classes:
     """Bounds, costs and forces of classes of cells that move alike."""
 
-    def __init__(self, problem: Problem, form: Compact) -> None:
+    def __init__(self, problem: AdjustmentProblem, form: Compact) -> None:
         self.problem, self.form, self.costs = problem, form, problem.costs
         self.own = np.flatnonzero(form.of >= 0)
         self.of, self.sign, self.cell = form.of[self.own], form.sign[self.own], problem.moving[self.own]
@@ -75,7 +72,7 @@ class _Classes:
             absolute = 0 * absolute
         total = np.bincount(self.of, absolute, self.form.classes)[self.of]
         share = np.divide(absolute, total, out=np.zeros(len(self.of)), where=total > 0)
-        force = self.sign * (share * found.slope[self.of] + 2 * square * found.z[self.of])
+        force = self.sign * (share * found.slope[self.of] + 2 * square * found.x[self.of])
         low, high = self._ends(self.problem.lo, self.problem.hi)
         first = 0
         push = np.zeros(len(self.of))
@@ -94,52 +91,79 @@ class _Classes:
         return self._last(mine), self._last(mine)
 
 
-def solve(problem: Problem, time_limit_s: float | None = None) -> Continuous:
-    """The least distance in the leaf form."""
-    form = problem.compact
-    classes = _Classes(problem, form)
-    low, high = classes.box(problem.lo, problem.hi)
-    words = f"interior point on {form.matrix.shape[1]:,} numbers for {form.classes:,} classes of cells"
-    if form.condition.shape[0]:
-        words += f" with {form.condition.shape[0]:,} conditions"
-    stuck = problem.moving[form.of < 0]
-    if np.any(low > high) or np.any((problem.lo[stuck] > 0) | (problem.hi[stuck] < 0)):
-        return Continuous("infeasible", "leaf", "cells that move alike, or not at all")
-    if not form.matrix.shape[1]:  # nothing moves but by what it is moved
-        still = classes.spread(form.constant)
-        inside = np.all((problem.lo <= still) & (still <= problem.hi))
-        return (
-            checked(problem, "leaf", words, still, np.zeros(problem.relations.equations), np.inf)
-            if inside
-            else Continuous("infeasible", "leaf", words)
-        )
-    costs, box = problem.costs, Rows.box(low, high)
-    if problem.distance.norm == "linf":
+@dataclass(frozen=True)
+class LeafForm:
+    """The interior point on up to ``most`` numbers u; None: on any table, as whoever asks for it by name wants it."""
+
+    name: ClassVar[FormName] = "leaf"
+    most: int | None = MOST
+
+    def accepts(self, problem: AdjustmentProblem) -> str | None:
+        """Any norm but pseudo-Huber, where few numbers move the table and what moves by a fixed amount does so by whole units."""
+        if problem.distance.norm == "huber":
+            return "form='leaf' does not go with norm='huber'; use 'cone' or 'auto'"
+        if self.most is None:
+            return None
+        if not problem.whole_still:
+            return "form='leaf' does not go with cells that must move by a fraction of the table's unit; use 'auto'"
+        shape = problem.relations.array_shape
+        if (shape is not None and math.prod(shape) > self.most) or problem.compact.matrix.shape[1] > self.most:
+            return f"form='leaf' does not go with a table that moves by more than {self.most:,} numbers; use 'auto'"
+        return None
+
+    def solve(self, problem: AdjustmentProblem, budget: Budget) -> Continuous:
+        """The least distance in the leaf form."""
+        form = problem.compact
+        classes = _Classes(problem, form)
+        low, high = classes.box(problem.lo, problem.hi)
+        words = f"interior point on {form.matrix.shape[1]:,} numbers for {form.classes:,} classes of cells"
+        if form.condition.shape[0]:
+            words += f" with {form.condition.shape[0]:,} conditions"
+        stuck = problem.moving[form.of < 0]
+        if np.any(low > high) or np.any((problem.lo[stuck] > 0) | (problem.hi[stuck] < 0)):
+            return Continuous("infeasible", self.name, "cells that move alike, or not at all")
+        if not form.matrix.shape[1]:  # nothing moves but by what it is moved
+            still = classes.spread(form.constant)
+            if np.any((still < problem.lo) | (problem.hi < still)):
+                return Continuous("infeasible", self.name, words)
+            return checked(problem, self.name, words, still, np.zeros(problem.relations.equations), np.inf)
+        box = Rows.box(low, high)
+        if problem.distance.norm == "linf":
+            return self._least_most(classes, box, words, budget)
+        absolute, square = (classes.total(x) for x in (problem.costs.absolute, problem.costs.square))
+        found = _run(form, box, budget, absolute=absolute, square=square)
+        return checked(problem, self.name, words, classes.spread(found.x), _multipliers(classes, found, box, ()))
+
+    def _least_most(self, classes: _Classes, box: Rows, words: str, budget: Budget) -> Continuous:
+        """L∞: the two maxima are two more columns; among their optima the one of least L1."""
+        problem, own = classes.problem, classes.problem.distance.sensitive
         caps: list[tuple[Rows, Bools]] = []
-        groups = [
-            cells for cells in (problem.distance.sensitive, ~problem.distance.sensitive) if cells[classes.cell].any()
-        ]
-        for cells in groups:
+        for cells in (cells for cells in (own, ~own) if cells[classes.cell].any()):
             with np.errstate(divide="ignore"):
-                caps.append((Rows.caps(1 / classes.most(costs.absolute, cells), len(caps)), cells))
+                caps.append((Rows.caps(1 / classes.most(problem.costs.absolute, cells), len(caps)), cells))
         floors = (Rows.floor(still_most(problem, cells), k) for k, (_, cells) in enumerate(caps))
         rows = Rows.joined(box, *(rows for rows, _ in caps), *floors)
-        found = _run(form, rows, time_limit_s, grow_cost=np.ones(len(caps)))
-        first = checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, caps), GAP)
+        found = _run(classes.form, rows, budget, grow_cost=np.ones(len(caps)))
+        multipliers = _multipliers(classes, found, box, caps)
+        first = checked(problem, self.name, words, classes.spread(found.x), multipliers)
         if first.status != "optimal":
             return first
         top = np.zeros(problem.relations.cells)
         for tau, (_, cells) in zip(found.tau, caps, strict=True):
             top[cells] = tau
-        return _least_l1(problem, classes, first, top * (1 + SLACK), words, time_limit_s)
-    found = _run(form, box, time_limit_s, absolute=classes.total(costs.absolute), square=classes.total(costs.square))
-    return checked(problem, "leaf", words, classes.spread(found.z), _multipliers(classes, found, box, ()), GAP)
+        cap = capped(problem, top)
+        low, high = classes.box(np.maximum(problem.lo, -cap), np.minimum(problem.hi, cap))
+        least = Rows.box(low, np.maximum(low, high))
+        found = _run(classes.form, least, budget, absolute=classes.total(problem.costs.absolute))
+        z, words = classes.spread(found.x), f"{words}, then least L1"
+        second = checked(problem, self.name, words, z, first.multipliers)
+        return second if second.status == "optimal" else first
 
 
 class Nearest:
     """Moves of the table that come near to given ones of some cells: the least Σ |z − target|/size of these, and a little of all others."""
 
-    def __init__(self, problem: Problem, cell: Ints) -> None:
+    def __init__(self, problem: AdjustmentProblem, cell: Ints) -> None:
         self.problem, self.form = problem, problem.compact
         self.classes = _Classes(problem, self.form)
         place = np.full(problem.relations.cells, -1, np.int64)
@@ -151,7 +175,7 @@ class Nearest:
         others = self.classes.total(problem.costs.absolute + problem.costs.huber + problem.costs.square)
         self.others = LITTLE * others / max(float(others.max(initial=0.0)), 1e-300)
 
-    def find(self, target: Floats, size: Floats, time_limit_s: float | None) -> Floats | None:
+    def find(self, target: Floats, size: Floats, budget: Budget) -> Floats | None:
         """Deviations of all cells; of cells that move alike the farthest target counts."""
         form, mine = self.form, self.at >= 0
         centre, weight = np.zeros(form.classes), self.others.copy()
@@ -171,12 +195,12 @@ class Nearest:
             absolute=weight,
             square=np.zeros(form.classes),
             accuracy=ROUGH,
-            time_limit_s=time_limit_s,
+            time_limit_s=budget.left,
         )
-        return self.classes.spread(found.z + centre) if np.isfinite(found.z).all() else None
+        return self.classes.spread(found.x + centre) if np.isfinite(found.x).all() else None
 
 
-def _run(form: Compact, rows: Rows, time_limit_s: float | None, **costs: Floats) -> Interior:
+def _run(form: Compact, rows: Rows, budget: Budget, **costs: Floats) -> Interior:
     """The interior point in units of its own: deviations, maxima and costs around 1."""
     none, grow_cost = np.zeros(form.classes), costs.get("grow_cost")
     absolute, square = costs.get("absolute", none), costs.get("square", none)
@@ -198,16 +222,17 @@ def _run(form: Compact, rows: Rows, time_limit_s: float | None, **costs: Floats)
         square=square * (unit**2 / price),
         grow_cost=None if grow_cost is None else grow_cost * (growth / price),
         accuracy=ACCURACY,
-        time_limit_s=time_limit_s,
+        time_limit_s=budget.left,
     )
     return replace(
         found,
+        x=found.x * unit,
         u=found.u * unit,
-        z=found.z * unit,
         tau=found.tau * growth,
         multipliers=found.multipliers * (price / unit),
         slope=found.slope * (price / unit),
         objective=found.objective * price,
+        bound=found.bound * price,
     )
 
 
@@ -216,22 +241,9 @@ def _power(size: float) -> float:
     return float(2.0 ** round(math.log2(size))) if size > 0 and math.isfinite(size) else 1.0
 
 
-def _least_l1(
-    problem: Problem, classes: _Classes, first: Continuous, top: Floats, words: str, time_limit_s: float | None
-) -> Continuous:
-    """Among the optima of L∞ the one of least L1: the maxima become bounds of the cells."""
-    w = problem.costs.absolute
-    cap = np.divide(top, w, out=np.full(len(w), np.inf), where=w > 0)
-    form = classes.form
-    low, high = classes.box(np.maximum(problem.lo, -cap), np.minimum(problem.hi, cap))
-    found = _run(form, Rows.box(low, np.maximum(low, high)), time_limit_s, absolute=classes.total(w))
-    second = checked(problem, "leaf", f"{words}, then least L1", classes.spread(found.z), first.multipliers, GAP)
-    return second if second.status == "optimal" else first
-
-
 def _multipliers(classes: _Classes, found: Interior, box: Rows, caps: Sequence[tuple[Rows, Bools]]) -> Floats | None:
     """Multipliers of the table's equations from those of the bounds."""
-    if not np.isfinite(found.z).all() or not np.isfinite(found.multipliers).all():
+    if not np.isfinite(found.x).all() or not np.isfinite(found.multipliers).all():
         return None
     problem, form = classes.problem, classes.form
     y = form.multipliers(classes.forces(found, box, caps))
@@ -240,7 +252,7 @@ def _multipliers(classes: _Classes, found: Interior, box: Rows, caps: Sequence[t
     return out
 
 
-def _equations_of(problem: Problem) -> Ints:
+def _equations_of(problem: AdjustmentProblem) -> Ints:
     """The equations of the table that the compact form is of."""
     r = problem.relations
     if problem.compact.relations is r:

@@ -11,9 +11,10 @@ import numpy as np
 
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
-from cellward.protect.adjustment.continuous import Problem
-from cellward.protect.lattice import engines
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.adjustment.continuous import AdjustmentProblem
+from cellward.protect.lattice.engines import solve
+from cellward.protect.lattice.model import LatticeModel
+from cellward.protect.lattice.problem import LatticeProblem
 from cellward.publication.allowed import AllowedSet
 from cellward.solve.budget import Budget
 from cellward.table.leaf_sums import leaf_sums
@@ -37,7 +38,7 @@ LARGEST_COST = 2**40
 
 
 def snapped(
-    fine: Instance, problem: Problem, z: Floats, allowed: AllowedSet, factor: int, budget: Budget
+    fine: Instance, problem: AdjustmentProblem, z: Floats, allowed: AllowedSet, factor: int, budget: Budget
 ) -> Iterator[tuple[Ints, str]]:
     """Tables on the grid near z (in units of the table), by the rounding machinery: wider around it from one to the next; with the engine's name."""
     step = np.where(allowed.step > 0, allowed.step, 1)
@@ -52,14 +53,14 @@ def snapped(
         model = _model(fine, problem, down, up, np.where(down < up, allowed.step, 0), factor)
         if len(model.impossible):
             continue
-        found = engines.solve(model, budget)
+        found = solve(LatticeProblem(model), budget)
         if found.x is not None:
             yield model.values(found.x), f"{found.engine}{f', {more} steps wider' if more else ''}"
         if budget.over:
             return
 
 
-def _model(fine: Instance, problem: Problem, down: Ints, up: Ints, step: Ints, factor: int) -> RoundingModel:
+def _model(fine: Instance, problem: AdjustmentProblem, down: Ints, up: Ints, step: Ints, factor: int) -> LatticeModel:
     """Each cell's cost between its ends, as a weight on the way from the cheaper one."""
     low, high = ((end - fine.a) / factor for end in (down, up))
     rise = problem.costs.costs(high) - problem.costs.costs(low)
@@ -71,7 +72,7 @@ def _model(fine: Instance, problem: Problem, down: Ints, up: Ints, step: Ints, f
     scale = LARGEST_COST / max(float(slope.max(initial=0.0)), 1e-300)
     weight = np.rint(slope * scale).astype(np.int64)
     target = np.where(two, np.where(rise >= 0, down, up), nearest)
-    return RoundingModel(replace(fine, weight=weight), AllowedSet(down, up, step), target)
+    return LatticeModel(replace(fine, weight=weight), AllowedSet(down, up, step), target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class RoundedLeaves:
     """The moves of the cells that move through their leaves, in whole steps of what is published: whatever the leaves do, every sum holds."""
 
     fine: Instance
-    problem: Problem
+    problem: AdjustmentProblem
     form: LeafForm | None
     """None: an array, whose sums run along its axes."""
     still: Ints
@@ -87,7 +88,7 @@ class RoundedLeaves:
     step: int
 
     @staticmethod
-    def of(fine: Instance, problem: Problem, factor: int, step: int) -> RoundedLeaves | None:
+    def of(fine: Instance, problem: AdjustmentProblem, factor: int, step: int) -> RoundedLeaves | None:
         """None where leaves are not free, or values that move are not on the grid."""
         moving, r = problem.moving, problem.relations
         still = np.rint(np.where(problem.lo == problem.hi, problem.lo, 0.0) * factor).astype(np.int64)

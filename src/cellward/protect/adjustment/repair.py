@@ -26,10 +26,12 @@ _FAR: Final = 2**62
 class Repair:
     """Some cells of a network with their moves z and potentials, both changed in place: arc k runs from ``tail[k]`` to ``head[k]``."""
 
-    def __init__(self, tail: Ints, head: Ints, up: Ints, down: Ints, weight: Ints, z: Ints, potential: Ints) -> None:
+    def __init__(
+        self, tail: Ints, head: Ints, up: Ints, down: Ints, weight: Ints, z: Ints, potential: Ints, effort: int = EFFORT
+    ) -> None:
         self.up, self.down, self.weight, self.z, self.potential = up, down, weight, z, potential
         # Step k < n is cell k up, step n + k the same cell down.
-        self.cells, self.left = len(tail), EFFORT * len(tail)
+        self.cells, self.left = len(tail), effort * len(tail)
         self.start, self.end = np.concatenate((tail, head)), np.concatenate((head, tail))
         self.order = np.argsort(self.start.astype(np.min_scalar_type(len(potential))), kind="stable")
         count = np.bincount(self.start, minlength=len(potential))

@@ -15,14 +15,16 @@ from typing import Any, Self
 import numpy as np
 
 from cellward.errors import InputError, SolverError, VerificationError
-from cellward.exact import LARGEST, Bools, Floats, Ints
+from cellward.exact import Bools, Floats, Ints
 from cellward.instance import Weights
-from cellward.protect.adjustment import engines, equation, leaf
-from cellward.protect.adjustment.attempt import AdjustmentAttempt
-from cellward.protect.adjustment.continuous import Continuous, Problem, value
+from cellward.protect.adjustment.cone import ConeForm
+from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, PublishedGrid, value
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
+from cellward.protect.adjustment.draws import Room
+from cellward.protect.adjustment.equation import EquationForm
 from cellward.protect.adjustment.faces import CLEAR, DeviationFace, MultiplierFace
+from cellward.protect.adjustment.leaf import LeafForm
 from cellward.protect.adjustment.method import ControlledAdjustment
 from cellward.protection import Protection
 from cellward.risk.attacker import Attacker
@@ -231,7 +233,7 @@ class DisclosureStudy:
         return float(10.0**self.problem.decimals)
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> AdjustmentProblem:
         """The problem that was solved, in units of the table's last decimal."""
         p, i = self.protection, self.protection.instance
         r, distance = i.relations, self.protection.sought.measure
@@ -242,30 +244,23 @@ class DisclosureStudy:
         still = Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs)) if r.rhs.any() else r
         allowed = p.sought.allowed
         assert allowed is not None
-        lo, hi = allowed.lo - i.a, allowed.hi - i.a
-        no_end = np.abs(i.a) + LARGEST // 2
-        low, high = (end / 10.0**i.beyond for end in (lo, hi))
-        low, high = np.where(lo <= -no_end, -np.inf, low), np.where(hi >= no_end, np.inf, high)
-        return Problem(still, low, high, distance, i.decimals - i.beyond)
+        room = Room(allowed.lo - i.a, allowed.hi - i.a)
+        return AdjustmentProblem.of(still, room, distance, i.decimals - i.beyond, PublishedGrid(i.a, 1, 10**i.beyond))
 
     @property
     def norm(self) -> str:
         """The norm of the distance."""
         return self.problem.distance.norm
 
-    def _solved(self, problem: Problem) -> Continuous:
+    def _solved(self, problem: AdjustmentProblem) -> Continuous:
         """The optimum in a form that gives multipliers: L1 and L∞ by the simplex, whose multipliers are those of a basis."""
         budget = self.budget.again()
         if self.norm in ("l1", "linf"):
-            return equation.solve(problem, budget)
+            return EquationForm().solve(problem, budget)
         with blas_threads(self.budget.threads):
-            few = self.norm != "huber" and problem.whole_still and problem.compact.matrix.shape[1] <= leaf.MOST
-            if few and (found := leaf.solve(problem, budget.left)).status != "unknown":
+            if LeafForm().accepts(problem) is None and (found := LeafForm().solve(problem, budget)).status != "unknown":
                 return found
-            cone = ControlledAdjustment(norm=self.norm, form="cone")
-            return engines.solve(
-                AdjustmentAttempt(cone, self.protection.instance, budget, self.protection.key), problem
-            )
+            return ConeForm().solve(problem, budget)
 
     @cached_property
     def optimum(self) -> Continuous:
@@ -361,7 +356,7 @@ class DisclosureStudy:
         nothing = Resolved(e, "infeasible", float("inf"), predicted, rate, float("inf"))
         if np.any(lo > hi):
             return nothing
-        found = self._solved(replace(p, lo=lo, hi=hi))
+        found = self._solved(p.between(lo, hi))
         if found.z is None or found.status != "optimal":
             return replace(nothing, status=found.status)
         z = found.z / self._unit
@@ -410,7 +405,7 @@ class DisclosureStudy:
         lower, upper = np.minimum(ends[0], z[at]), np.maximum(ends[1], z[at])
         return Alternatives(False, tuple(other / self._unit for other in others[1:]), at, lower, upper, settled)
 
-    def _least_l1(self) -> tuple[Problem, Continuous]:
+    def _least_l1(self) -> tuple[AdjustmentProblem, Continuous]:
         """The second problem of L∞: the maxima found are bounds, and L1 is made small."""
         p, z = self.problem, self.optimum.z
         assert z is not None
@@ -418,8 +413,8 @@ class DisclosureStudy:
         most = [float((w * np.abs(z))[cells].max(initial=0.0)) for cells in (own, ~own)]
         cap = np.divide(np.where(own, *most), w, out=np.full(len(w), np.inf), where=w > 0)
         lo, hi = np.maximum(p.lo, np.minimum(-cap, z)), np.minimum(p.hi, np.maximum(cap, z))
-        inside = replace(p, lo=lo, hi=hi, distance=replace(p.distance, norm="l1"))
-        found = equation.solve(inside, self.budget.again())
+        inside = replace(p.between(lo, hi), distance=replace(p.distance, norm="l1"))
+        found = EquationForm().solve(inside, self.budget.again())
         if found.status != "optimal":
             raise SolverError(f"the optimum was not found again ({found.engine}: {found.status}); give more time")
         return inside, found

@@ -8,18 +8,15 @@ protection levels where that is what is missing, and let the cells that fall sho
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellward.exact import Ints
-from cellward.protect.adjustment import equation, leaf
-from cellward.protect.adjustment.draws import Room
+from cellward.protect.adjustment.continuous import AdjustmentProblem, PublishedGrid
+from cellward.protect.adjustment.equation import least_bending
+from cellward.protect.adjustment.leaf import MOST, Nearest
 from cellward.protect.adjustment.senses import Senses
-
-if TYPE_CHECKING:
-    from cellward.protect.adjustment.attempt import AdjustmentAttempt
-
+from cellward.solve.budget import Budget
 
 MOST_ROUNDS = 60
 SHORT = 1e-4
@@ -32,9 +29,8 @@ PATIENCE = 4
 """Rounds in which a cell may fall short on its own side before it is turned."""
 
 
-def alike(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Senses:
+def alike(near: Nearest, senses: Senses) -> Senses:
     """Senses in which cells that always move alike are of one mind: that of the first of them, where it is free to choose. Not counted as turned."""
-    near = leaf.Nearest(attempt.problem(free.lo, free.hi), senses.cell)
     wish = senses.sense * near.sign
     first: dict[int, int] = {}
     for k in np.argsort(senses.turnable, kind="stable").tolist():  # those that cannot turn speak first
@@ -44,31 +40,33 @@ def alike(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Senses:
     return replace(senses, sense=np.where(turn & senses.turnable, -senses.sense, senses.sense))
 
 
-def turn_senses(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Senses:
-    """Senses and levels that some table reaches, few turned; or, with ``conflict`` set, the nearest to that which was found."""
+def turn_senses(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Senses:
+    """Senses and levels that some table reaches, few turned; or, with ``conflict`` set, the nearest to that which was found.
+
+    ``problem`` is the one without the levels.
+    """
     if not len(senses.cell):
         return senses
-    problem = attempt.problem(free.lo, free.hi)
-    if problem.compact.matrix.shape[1] > leaf.MOST or not problem.whole_still:
-        return _bent(attempt, senses, free)
+    if not problem.whole_still or problem.compact.matrix.shape[1] > MOST:
+        return _bent(problem, senses, budget)
+    near = Nearest(problem, senses.cell)
     if senses.secret:
-        senses = alike(attempt, senses, free)
-    near = leaf.Nearest(problem, senses.cell)
-    factor, count = attempt.factor, np.ones(len(senses.cell))
+        senses = alike(near, senses)
+    grid = _grid(problem)
+    factor, step, count = grid.factor, grid.step, np.ones(len(senses.cell))
     short_for, turns = np.zeros((2, len(senses.cell)), np.int64)
     for _ in range(MOST_ROUNDS):
         least = senses.least / factor
-        z = near.find(senses.sense * least, np.maximum(least, 1e-9) / count, attempt.budget.left)
-        if z is None or attempt.budget.over:
+        z = near.find(senses.sense * least, np.maximum(least, 1e-9) / count, budget)
+        if z is None or budget.over:
             break
         reached = senses.sense * z[senses.cell]
         short = reached < least * (1 - SHORT)
         if not short.any():
             return senses
         enough = short & (reached >= senses.asked / factor * (1 - SHORT))
-        senses = senses.lowered(
-            np.where(enough, np.floor(reached * factor / attempt.step).astype(np.int64) * attempt.step, senses.least)
-        )
+        lower = np.floor(reached * factor / step).astype(np.int64) * step
+        senses = senses.lowered(np.where(enough, lower, senses.least))
         short &= ~enough
         short_for = np.where(short, short_for + 1, 0)
         turn = short & senses.turnable & (turns < MOST_TURNS) & ((reached < 0) | (short_for > PATIENCE))
@@ -81,12 +79,17 @@ def turn_senses(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Sense
             return senses
         if int(short_for.max()) > 3 * PATIENCE:
             break
-    return _bent(attempt, senses, free)
+    return _bent(problem, senses, budget)
 
 
-def _bent(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Senses:
+def _grid(problem: AdjustmentProblem) -> PublishedGrid:
+    assert problem.grid is not None
+    return problem.grid
+
+
+def _bent(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Senses:
     """What a linear program that bends levels says of them: ``conflict`` are the cells whose levels had to bend."""
-    amount = bending(attempt, senses, free)
+    amount = bending(problem, senses, budget)
     if amount is None:
         return replace(senses, conflict=senses.cell)
     drawn = senses.lowered(np.where(amount > 0, senses.least - amount, senses.least))
@@ -94,17 +97,11 @@ def _bent(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Senses:
     return replace(drawn, conflict=senses.cell[left > 0])
 
 
-def bending(attempt: AdjustmentAttempt, senses: Senses, free: Room) -> Ints | None:
+def bending(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Ints | None:
     """By how much each level must give way at least, in units of what is published; None where that does not help."""
-    factor = attempt.factor
-    found = equation.least_bending(
-        attempt.problem(free.lo, free.hi),
-        senses.cell,
-        senses.sense,
-        senses.least / factor,
-        np.maximum(senses.least / factor, 1e-9),
-        attempt.budget,
-    )
-    if found.amount is None:
+    grid = _grid(problem)
+    least = senses.least / grid.factor
+    amount = least_bending(problem, senses.cell, senses.sense, least, np.maximum(least, 1e-9), budget)
+    if amount is None:
         return None
-    return np.ceil(found.amount * factor / attempt.step - 1e-6).astype(np.int64) * attempt.step
+    return np.ceil(amount * grid.factor / grid.step - 1e-6).astype(np.int64) * grid.step

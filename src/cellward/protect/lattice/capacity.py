@@ -5,10 +5,10 @@ equations and d = e_p − Mᵀγ, every table that k must think possible has
 
     z_p ≤ Σ_{d>0} d·min(ub − a, high − a) + Σ_{d<0} d·max(lb − a, low − a),
 
-and a minimum is at most either of its terms. low and high are linear in what is decided (v − h and v + h, mostly; see told.py). So, with one of the
-two terms chosen in each cell, "the right-hand side is at least UPL" is a linear inequality that every protected decision satisfies, whatever γ is: a
-*cut*. γ are the duals of the attacker's problem, brought to small fractions; the cut is computed from them in whole numbers. Downwards the same holds
-of −z_p and LPL; for a width, the two right-hand sides add up to at least SPL.
+and a minimum is at most either of its terms. low and high are linear in what is decided (v − h and v + h, mostly; see told_box.py). So, with one of
+the two terms chosen in each cell, "the right-hand side is at least UPL" is a linear inequality that every protected decision satisfies, whatever γ
+is: a *cut*. γ are the duals of the attacker's problem, brought to small fractions; the cut is computed from them in whole numbers. Downwards the same
+holds of −z_p and LPL; for a width, the two right-hand sides add up to at least SPL.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from cellward.audit.sums_as_cells import instance_of_sums
 from cellward.errors import SolverError
 from cellward.exact import NO_BOUND, Floats, Ints
 from cellward.instance import Instance
-from cellward.protect.lattice.told_box import Requirement, Told
+from cellward.protect.lattice.told_box import Requirement, ToldBox
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
-from cellward.solve.session import Session
+from cellward.solve.warm_lp import WarmLp
 from cellward.table.levels import Levels
 from cellward.table.relations import Relations
 
@@ -54,7 +54,7 @@ SWAPPED_FROM = 20
 """Requirements from which swaps are tried before linear programs."""
 
 PUSHES = 3
-"""Problems that push all levels of an attacker at once, before they are taken one by one."""
+"""AttackerProblems that push all levels of an attacker at once, before they are taken one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Cut:
 
 
 @dataclass
-class Problems:
+class AttackerProblems:
     """Attacker problems solved, out of those listed."""
 
     solved: int = 0
@@ -81,12 +81,12 @@ class Capacity:
     more than ``violated``, in units of the table.
     """
 
-    def __init__(self, instance: Instance, told: Told, violated: float = VIOLATED) -> None:
+    def __init__(self, instance: Instance, told: ToldBox, violated: float = VIOLATED) -> None:
         self.instance, self.told, self.violated = instance, told, violated
         self.low, self.high = told.low, told.high
         self.cells = len(self.low.constant)
         self.asked = [attacker.asked(instance.sensitivity.levels) for attacker in instance.attackers]
-        self.effort = Problems()
+        self.effort = AttackerProblems()
 
     # ---- before any solver -----------------------------------------------------------------------------------------------------------------
 
@@ -158,10 +158,10 @@ class Capacity:
         return self.instance.relations.moves(self._free)
 
     @cached_property
-    def _session(self) -> Session:
+    def _lp(self) -> WarmLp:
         rows, none = self._rows, np.zeros(len(self._free))
         zero = np.zeros(rows.equations)
-        return Session(
+        return WarmLp(
             LinearModel(
                 cost=none,
                 lower=none,
@@ -242,8 +242,7 @@ class _Separation:
         """The cuts of all levels that fail."""
         if not len(self.judged):
             return []
-        session = self.capacity._session
-        session.restrict(self.lower, self.upper)
+        self.capacity._lp.restrict(np.arange(len(self.lower)), self.lower, self.upper)
         self._push()
         out: list[Cut] = []
         todo = set(self.judged.tolist())
@@ -279,7 +278,7 @@ class _Separation:
         self.capacity.effort.solved += 1
         try:
             outcome = ask(
-                self.capacity._session.maximise,
+                self.capacity._lp.maximise,
                 cost,
                 columns=len(cost),
                 rows=self.rows.equations,
@@ -384,7 +383,7 @@ def _common_denominator(multipliers: Sequence[Floats]) -> int | None:
     return out
 
 
-def guards(instance: Instance, knowledge: Knowledge, told: Told, violated: float = VIOLATED) -> list[Capacity]:
+def guards(instance: Instance, knowledge: Knowledge, told: ToldBox, violated: float = VIOLATED) -> list[Capacity]:
     """The levels of the cells, and those of the sums at risk, against what a release tells."""
     attackers = tuple(replace(k, whole=k.whole or knowledge.whole) for k in instance.attackers)
     sums = instance_of_sums(instance, knowledge)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cellward.exact import Ints
 from cellward.protect.lattice.capacity import Cut
-from cellward.protect.lattice.model import Columns, RoundingModel
+from cellward.protect.lattice.model import Columns, LatticeModel
 from cellward.solve.model import LinearModel
 from cellward.table.components import components
 from cellward.table.relations import ranges
@@ -31,7 +31,7 @@ class Row:
         return int((np.maximum(self.coef, 0) * columns.top[self.column]).sum()) < self.least
 
 
-def row_of(model: RoundingModel, cut: Cut) -> Row | None:
+def row_of(model: LatticeModel, cut: Cut) -> Row | None:
     """A cut on values as a row on columns, as strong as whole numbers make it; None where every x satisfies it.
 
     With negative coefficients complemented, Σ δ·x ≥ δ₀ holds for 0–1 columns exactly when it holds with δ := min(δ, δ₀); then everything is divided
@@ -60,7 +60,7 @@ def row_of(model: RoundingModel, cut: Cut) -> Row | None:
     return Row(column, coef, least)
 
 
-def no_good(model: RoundingModel, x: Ints, column: Ints) -> list[Row]:
+def no_good(model: LatticeModel, x: Ints, column: Ints) -> list[Row]:
     """Rows that x alone violates, among tables that fill the columns of each cell in order, and the rows that see to the order."""
     columns = model.columns
     up = x[column] > 0
@@ -71,7 +71,7 @@ def no_good(model: RoundingModel, x: Ints, column: Ints) -> list[Row]:
     return out
 
 
-def blocks(model: RoundingModel, rows: Sequence[Row] = ()) -> Ints:
+def blocks(model: LatticeModel, rows: Sequence[Row] = ()) -> Ints:
     """For every column the number of its block: columns of different blocks share no equation and no row."""
     relations, columns = model.instance.relations, model.columns
     if not rows:
@@ -97,7 +97,7 @@ def tellable(cost: Ints) -> bool:
     return int(np.abs(cost).max(initial=0)) // unit_of(cost) <= WIDEST
 
 
-def independent(model: RoundingModel) -> Ints:
+def independent(model: LatticeModel) -> Ints:
     """The equations that are left without the implied ones."""
     relations = model.instance.relations
     keep = np.ones(relations.equations, bool)
@@ -105,7 +105,7 @@ def independent(model: RoundingModel) -> Ints:
     return np.flatnonzero(keep)
 
 
-def leaf_costs(model: RoundingModel) -> Ints:
+def leaf_costs(model: LatticeModel) -> Ints:
     """Costs on the leaves alone that differ from those of the columns by a constant over all roundings of a block, if their divisor is larger.
 
     With one step r everywhere and one column a cell, Σ cost·x = Σ c·(v − lo)/r for any c that agrees with cost on the free cells; and v = N·u + const
@@ -127,7 +127,7 @@ def leaf_costs(model: RoundingModel) -> Ints:
 
 
 def linear(
-    model: RoundingModel, equations: Ints, part: Ints, costs: Ints, rows: Sequence[Row] = ()
+    model: LatticeModel, equations: Ints, part: Ints, costs: Ints, rows: Sequence[Row] = ()
 ) -> tuple[LinearModel, int, Ints]:
     """The linear model of some columns (a union of blocks) in small whole numbers, the unit of its cost, and the equations of its first rows.
 

@@ -100,7 +100,7 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class RoundingModel:
+class LatticeModel:
     """What is to be decided: a value of ``allowed`` for each free cell such that all equations hold and Σ w·|v − target| is least.
 
     ``target`` is a unless another table is to be come near to.
@@ -199,7 +199,18 @@ class RoundingModel:
         """x of the cheapest choice cell by cell, additive or not."""
         return np.asarray((self.columns.cost < 0) * self.columns.top)
 
-    def narrowed(self, lo: Ints, hi: Ints) -> RoundingModel:
+    def least(self, part: Ints | None = None) -> int:
+        """The cost of the cheapest choice cell by cell, of some columns or of all: no table costs less."""
+        cost = self.columns.cost * self.nearest
+        return int((cost if part is None else cost[part]).sum())
+
+    def proven(self, x: Ints, part: Ints | None = None, *, tellable: bool) -> tuple[int, int]:
+        """The cost of a whole vertex on a union of blocks, and what it proves: itself, or the cheapest choices where costs cannot be told apart."""
+        cost = self.columns.cost
+        value = int(cost @ x if part is None else cost[part] @ x[part])
+        return value, value if tellable else self.least(part)
+
+    def narrowed(self, lo: Ints, hi: Ints) -> LatticeModel:
         """The same with narrower allowed sets (their ends are moved inwards to the next allowed value)."""
         old, step = self.allowed, np.maximum(self.allowed.step, 1)
         new_lo = np.where(old.step > 0, old.lo + -((old.lo - np.maximum(lo, old.lo)) // step) * step, old.lo)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.exact import Ints
-from cellward.protect.lattice import engines
 from cellward.protect.lattice.capacity import Capacity
-from cellward.protect.lattice.engines import Found
+from cellward.protect.lattice.engines import ENGINES, solve
 from cellward.protect.lattice.linear import Row, independent, no_good, row_of
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.model import LatticeModel
+from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
+from cellward.protect.lattice.vertex import lp_solver, relax
 from cellward.protection import Protection
 from cellward.solve.budget import Budget
 
@@ -37,10 +38,11 @@ MOST_NO_GOODS = 3000
 class ProtectedSearch:
     """One model, the levels it has to meet, and the cuts found so far."""
 
-    model: RoundingModel
+    model: LatticeModel
     guards: Sequence[Capacity]
     audited: Audited
     budget: Budget
+    engines: Sequence[LatticeEngine] = ENGINES
     rows: list[Row] = field(default_factory=list)
     cuts: int = 0
     no_goods: int = 0
@@ -56,7 +58,7 @@ class ProtectedSearch:
 
     def solve(self) -> Found:
         """The least protected rounding, or what the limit left of it."""
-        found = engines.solve(self.model, self.budget, self.rows)
+        found = solve(self._problem, self.budget, self.engines)
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
         if found.x is None or self._audit(self.model.values(found.x)).protected is not False or self._passes(found.x):
             return found
@@ -65,12 +67,17 @@ class ProtectedSearch:
             none = Found("infeasible", f"HiGHS LP with {self._told}")
             return self._doubted(none, least) if self.doubtful else none
         while True:
-            found = engines.solve(self.model, self.budget, self.rows)
+            found = solve(self._problem, self.budget, self.engines)
             named = replace(found, engine=f"{found.engine} with {self._told}")
             if found.x is None or self._passes(found.x):
                 return self._doubted(named, least) if self.doubtful else named
             if self.budget.over or self.stuck:
                 return Found("unknown", named.engine)
+
+    @property
+    def _problem(self) -> LatticeProblem:
+        """With the rows so far."""
+        return LatticeProblem(self.model, tuple(self.rows))
 
     def _doubted(self, found: Found, least: int | None) -> Found:
         """What is left of an answer when tables may have been cut off wrongly: none exists no more, nor is it the least."""
@@ -134,11 +141,11 @@ class ProtectedSearch:
     def _root(self) -> str:
         """Cuts at the linear relaxation, until none is violated or they no longer raise its bound."""
         model, last, poor = self.model, -np.inf, 0
-        equations = independent(model)
+        equations, solver = independent(model), lp_solver(self.engines)
         for _ in range(MOST_ROUNDS):
             if any(row.never(model.columns) for row in self.rows):
                 return "infeasible"
-            vertex = engines.relax(model, equations, self.budget, self.rows)
+            vertex = relax(self._problem, self.budget, equations, solver)
             if vertex.x is None:
                 return vertex.status
             bound = float(model.columns.cost @ vertex.x)

@@ -1,8 +1,8 @@
-"""Told: what a release tells of every cell, low ≤ y ≤ high, as functions of what is still to be decided; cuts are made of them (see capacity.py).
+"""ToldBox: what a release tells of every cell, low ≤ y ≤ high, as functions of what is still to be decided; cuts are made of them (see capacity.py).
 
-Each end is a constant plus a multiple of one decided *quantity*. Around the published value v, as rounding and most perturbations tell it, the
-quantities are the values themselves: v − h ≤ y ≤ v + h. In boxes, as a perturbation between multiples tells it, they are 0 or 1: whether v sits on
-the lower, or on the upper end of its box, which widens what is told by one base to that side.
+Each end is a constant plus a multiple of one decided *quantity*. Around the published value v, as rounding and most perturbations tell it
+(AroundValue), the quantities are the values themselves: v − h ≤ y ≤ v + h. In boxes, as a perturbation between multiples tells it
+(BetweenMultiples), they are 0 or 1: whether v sits on the lower, or on the upper end of its box, which widens what is told by one base to that side.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class End:
         return np.asarray(self.constant + self.coef * q[self.at])
 
 
-class Told(ABC):
+class ToldBox(ABC):
     """Both ends, and what can be said of single cells before anything is decided."""
 
     @property
@@ -77,7 +77,7 @@ class Told(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Around(Told):
+class AroundValue(ToldBox):
     """v − h ≤ y ≤ v + h."""
 
     half: Ints
@@ -125,7 +125,7 @@ class Around(Told):
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes(Told):
+class BetweenMultiples(ToldBox):
     """lo ≤ y ≤ hi, and ``below`` further down where v sits on the lower end, ``above`` further up where it sits on the upper one.
 
     The quantities are: on the lower end (one a cell), then: on the upper end.

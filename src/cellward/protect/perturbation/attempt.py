@@ -18,9 +18,10 @@ from cellward.objective import Objective
 from cellward.protect.attempt import Attempt, few
 from cellward.protect.lattice.capacity import Capacity, Cut, guards
 from cellward.protect.lattice.linear import row_of
-from cellward.protect.lattice.model import RoundingModel, check_grid
+from cellward.protect.lattice.model import LatticeModel as RoundingModel
+from cellward.protect.lattice.model import check_grid
 from cellward.protect.lattice.protected import ProtectedSearch as Snapping
-from cellward.protect.lattice.told_box import Boxes
+from cellward.protect.lattice.told_box import BetweenMultiples
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
 from cellward.protect.perturbation.decimals import near
 from cellward.protect.perturbation.intervals import PerturbationIntervals
@@ -179,11 +180,11 @@ class PerturbationAttempt(Attempt):
                 if self.budget.over:
                     return
         told = fine.told(self.method.knowledge)
-        if self.method.grid is not None and isinstance(told, Boxes):
+        if self.method.grid is not None and isinstance(told, BetweenMultiples):
             yield from self._chosen_on_grid(fine, found, told, step, bound)
 
     def _chosen_on_grid(
-        self, fine: PerturbationIntervals, found: FractionalOptimum, told: Boxes, step: int, bound: Fraction
+        self, fine: PerturbationIntervals, found: FractionalOptimum, told: BetweenMultiples, step: int, bound: Fraction
     ) -> Iterator[Protection]:
         """Where the ends of the continuous optimum leave no table on the grid: all of it decided anew."""
         search = CuttingPlanes(fine, self._costs, self._guards(fine), self.budget, fine.lo, fine.hi)
@@ -275,7 +276,7 @@ class PerturbationAttempt(Attempt):
         model = RoundingModel(
             replace(fine.instance, weight=weight), AllowedSet(down, up, np.where(down < up, step, 0)), target
         )
-        boxes = isinstance(fine.told(self.method.knowledge), Boxes)
+        boxes = isinstance(fine.told(self.method.knowledge), BetweenMultiples)
         watched = self._guards(fine) if self.levels and not boxes else []
         cuts = [Cut(cut.at, cut.coef, cut.least * fine.factor) for cut in found.cuts]
         rows = [row for cut in cuts if (row := row_of(model, cut)) is not None] if watched else []

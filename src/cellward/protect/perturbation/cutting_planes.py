@@ -15,9 +15,9 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from cellward.exact import Bools, Floats, Ints
 from cellward.protect.lattice.capacity import SWAPPED_FROM, Capacity, Cut
-from cellward.protect.lattice.told_box import Boxes
+from cellward.protect.lattice.told_box import BetweenMultiples
 from cellward.protect.perturbation.intervals import PerturbationIntervals
-from cellward.protect.perturbation.master import Costs, Form, Master, best_form, equation_form
+from cellward.protect.perturbation.master import Costs, Master, MasterForm, best_form, equation_form
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
@@ -65,7 +65,7 @@ class CuttingPlanes:
     def solve(self) -> FractionalOptimum:
         """The least perturbation, or that there is none."""
         told = self.guards[0].told if self.guards else None
-        if isinstance(told, Boxes):
+        if isinstance(told, BetweenMultiples):
             return self._on_ends(told)
         if self.ends is None:
             return self._planes(self.lo, self.hi, [])[0]
@@ -108,7 +108,7 @@ class CuttingPlanes:
             return float((self.costs.up * away).sum())
         return float((self.costs.up * np.maximum(away, 0) + self.costs.down * np.maximum(-away, 0)).sum())
 
-    def _engine(self, form: Form | None, cuts: int) -> str:
+    def _engine(self, form: MasterForm | None, cuts: int) -> str:
         name = "HiGHS MIP" if form is None else f"HiGHS LP ({form.name})"
         if not self.guards:
             return name
@@ -161,7 +161,7 @@ class CuttingPlanes:
 
     # ---- boxes: sitting on an end is a choice -----------------------------------------------------------------------------------------------------
 
-    def _on_ends(self, told: Boxes) -> FractionalOptimum:
+    def _on_ends(self, told: BetweenMultiples) -> FractionalOptimum:
         """Cuts on who sits on which end: first at the plain optimum, which often has enough of them, then with the choices as 0 or 1."""
         form = best_form(self.intervals.instance, self.lo, self.hi, self.costs)
         master = Master(form, self.budget.seed)
@@ -169,7 +169,7 @@ class CuttingPlanes:
         duals = None if outcome.x is None else master.multipliers(outcome, self.intervals.instance.relations.equations)
         return replace(self._choosing(told, form, outcome), multipliers=duals)
 
-    def least_on_grid(self, told: Boxes, step: int) -> FractionalOptimum:
+    def least_on_grid(self, told: BetweenMultiples, step: int) -> FractionalOptimum:
         """The same where every value is a multiple of ``step``: the choices and the values in one integer program."""
         stays = self.lo == self.hi
         lo, hi = np.where(stays, self.lo, -(-self.lo // step) * step), np.where(stays, self.hi, self.hi // step * step)
@@ -188,11 +188,11 @@ class CuttingPlanes:
         outcome = ask(solve_mip, steps, columns=steps.columns, time_limit_s=self.budget.left, seed=self.budget.seed)
         return self._choosing(told, form, outcome)
 
-    def _choosing(self, told: Boxes, form: Form, outcome: Outcome) -> FractionalOptimum:
+    def _choosing(self, told: BetweenMultiples, form: MasterForm, outcome: Outcome) -> FractionalOptimum:
         """From the optimum of a form on: cuts on who sits where, and these choices decided with everything else."""
         added: list[Cut] = []
         seen: set[bytes] = set()
-        name: Form | None = form
+        name: MasterForm | None = form
         while outcome.x is not None:
             self.rounds += 1
             v = np.clip(form.values(outcome.x[: form.model.columns]), self.lo, self.hi)
@@ -221,7 +221,7 @@ class CuttingPlanes:
         status: Literal["infeasible", "unknown"] = "infeasible" if outcome.status == "infeasible" else "unknown"
         return FractionalOptimum(status, self._engine(name, len(added)))
 
-    def _needed(self, told: Boxes, q: Floats) -> Ints:
+    def _needed(self, told: BetweenMultiples, q: Floats) -> Ints:
         """Cells on an end that together do: those at risk, and of the others that sit there the ones that cuts speak of, until no cut is missed."""
         n = len(told.lo)
         risky = np.zeros(n, bool)
@@ -241,7 +241,7 @@ class CuttingPlanes:
             enough[more] = 1
         return np.unique(np.flatnonzero(enough) % n)
 
-    def _with_choices(self, form: Form, told: Boxes, cuts: Sequence[Cut]) -> LinearModel:
+    def _with_choices(self, form: MasterForm, told: BetweenMultiples, cuts: Sequence[Cut]) -> LinearModel:
         """The linear program with a 0–1 column for each end that a cut speaks of: 1 only where v sits there."""
         n = len(told.lo)
         at = np.unique(np.concatenate([cut.at for cut in cuts]))
@@ -275,7 +275,7 @@ class CuttingPlanes:
         )
 
 
-def _sitting(told: Boxes, v: Floats) -> Floats:
+def _sitting(told: BetweenMultiples, v: Floats) -> Floats:
     """Who sits on which end."""
     on = np.abs(v - told.lo) < ON_END, np.abs(v - told.hi) < ON_END
     return np.concatenate((on[0] & (told.below > 0), on[1] & (told.above > 0))).astype(float)

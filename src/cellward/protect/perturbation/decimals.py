@@ -16,7 +16,7 @@ import numpy as np
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.protect.lattice.capacity import Cut
-from cellward.protect.perturbation.master import Costs, Form, equation_form
+from cellward.protect.perturbation.master import Costs, MasterForm, equation_form
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
@@ -89,7 +89,7 @@ def _inside(
     return form.values(outcome.x) if outcome.status == "optimal" and outcome.x is not None else None
 
 
-def _with_margin(form: Form, margin: Floats) -> LinearModel:
+def _with_margin(form: MasterForm, margin: Floats) -> LinearModel:
     """The model of the equation form with its cells kept off their bounds."""
     model = form.model
     if model.columns == len(margin):

@@ -17,7 +17,7 @@ from cellward.errors import InputError
 from cellward.exact import Ints
 from cellward.instance import Instance
 from cellward.objective import Aim
-from cellward.protect.lattice.told_box import Around, Boxes, Told
+from cellward.protect.lattice.told_box import AroundValue, BetweenMultiples, ToldBox
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 
@@ -96,18 +96,18 @@ class PerturbationIntervals:
         """What the public reads out of v."""
         return Knowledge.perturbed(v, self.amount, form=self.form, kind=kind, a=self.instance.a)
 
-    def told(self, kind: str) -> Told:
+    def told(self, kind: str) -> ToldBox:
         """The same as it depends on what is decided."""
         if self.form == "base" and kind == "strict":
             return self._boxes
         known = self.knowledge(self.instance.a, kind)
-        return Around(known.hi - self.instance.a)
+        return AroundValue(known.hi - self.instance.a)
 
     @property
-    def _boxes(self) -> Boxes:
+    def _boxes(self) -> BetweenMultiples:
         """Of a multiple it is told that it is one, or was moved to one: it may lie a base away to either side, whatever is decided."""
         stays = self.floor == self.ceiling
         beside = np.where(stays, self.amount, 0)
         below = np.where(~stays & (self.lo == self.floor), self.amount, 0)
         above = np.where(~stays & (self.hi == self.ceiling), self.amount, 0)
-        return Boxes(self.floor - beside, self.ceiling + beside, below, above)
+        return BetweenMultiples(self.floor - beside, self.ceiling + beside, below, above)

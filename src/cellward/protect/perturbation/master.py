@@ -20,7 +20,7 @@ from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-from cellward.solve.warm import WarmLp
+from cellward.solve.warm_lp import WarmLp
 
 PATIENCE = 5
 """Rounds that a cut may be slack before it is dropped."""
@@ -37,7 +37,7 @@ class Costs:
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class MasterForm:
     """v = offset + B·x, and the linear model of x; ``equations``: those of the first rows (none in leaf form)."""
 
     name: str
@@ -60,7 +60,7 @@ class Form:
         return csr_array(picked @ self.b), least
 
 
-def best_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> Form:
+def best_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> MasterForm:
     """The form with fewer entries."""
     if costs.bend is None:
         leaf = _leaf_form(instance, lo, hi, costs)
@@ -69,7 +69,7 @@ def best_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> Form:
     return equation_form(instance, lo, hi, costs)
 
 
-def equation_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> Form:
+def equation_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> MasterForm:
     """x are the cells; with a bend, what goes up and what goes down in each."""
     r = instance.relations
     keep = np.ones(r.equations, bool)
@@ -92,10 +92,10 @@ def equation_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> Form:
         m = csr_array(m @ b)
     right = -rows.residual(offset).astype(float)
     model = _model(cost, lower, upper, m, right, right)
-    return Form("equations", offset, b, model, equations)
+    return MasterForm("equations", offset, b, model, equations)
 
 
-def _leaf_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> Form | None:
+def _leaf_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> MasterForm | None:
     r = instance.relations
     leaf = r.leaf_form
     if leaf.condition.shape[0]:
@@ -110,7 +110,7 @@ def _leaf_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> Form | N
     upper = (hi - lo)[leaf.leaves].astype(float)
     least, most = ((side - offset)[total].astype(float) for side in (lo, hi))
     model = _model(b.T @ costs.up, np.zeros(len(upper)), upper, rows, least, most)
-    return Form("leaves", offset, b, model, np.zeros(0, np.int64))
+    return MasterForm("leaves", offset, b, model, np.zeros(0, np.int64))
 
 
 def _model(cost: Floats, lower: Floats, upper: Floats, rows: csr_array, least: Floats, most: Floats) -> LinearModel:
@@ -135,7 +135,7 @@ def scaled(rows: csr_array, factor: Floats) -> csr_array:
 class Master:
     """The linear program of a form, with cuts."""
 
-    form: Form
+    form: MasterForm
     seed: int
     cuts: list[Cut] = field(default_factory=list)
     added: int = 0
@@ -168,7 +168,7 @@ class Master:
     def solve(self, budget: Budget) -> Outcome:
         """The optimum with the cuts so far."""
         lp = self._warm
-        return ask(lp.solve, columns=self.form.model.columns, rows=lp.rows, time_limit_s=budget.left)
+        return ask(lp.solve, columns=self.form.model.columns, rows=lp.model.rows, time_limit_s=budget.left)
 
     def purge(self, v: Floats) -> None:
         """Drop the cuts that have been slack for long."""

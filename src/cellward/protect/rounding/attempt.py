@@ -15,11 +15,14 @@ from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.attempt import SHOWN, Attempt, few
-from cellward.protect.lattice import engines
 from cellward.protect.lattice.capacity import Capacity, guards
-from cellward.protect.lattice.model import RoundingModel, allowed_multiples, followers, small_ones
+from cellward.protect.lattice.engines import ANY_TABLE, solve
+from cellward.protect.lattice.model import LatticeModel as RoundingModel
+from cellward.protect.lattice.model import allowed_multiples, followers, small_ones
+from cellward.protect.lattice.problem import Found, LatticeProblem
 from cellward.protect.lattice.protected import ProtectedSearch
-from cellward.protect.lattice.told_box import Around
+from cellward.protect.lattice.told_box import AroundValue
+from cellward.protect.lattice.vertex import lower_bound
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
 from cellward.protect.rounding.unbiased import unbiased_target
 from cellward.protection import Protection
@@ -49,8 +52,8 @@ class RoundingAttempt(Attempt):
         if self.levels:
             return self._with_levels(model)
         if self.method.goal == "any":
-            return self._answer(model, model, engines.any_rounding(model, self.budget))
-        found = engines.solve(self._aimed(model), self.budget)
+            return self._answer(model, model, solve(LatticeProblem(model), self.budget, ANY_TABLE))
+        found = solve(LatticeProblem(self._aimed(model)), self.budget, self.method.engines)
         return self._answer(model, model, found)
 
     def _allowed(self) -> AllowedSet:
@@ -66,7 +69,7 @@ class RoundingAttempt(Attempt):
         """The model with the table to come near to: the true one, or for want of bias another."""
         if not self.method.unbiased:
             return model
-        return replace(model, target=unbiased_target(model, self.budget))
+        return replace(model, target=unbiased_target(model, self.budget, self.method.engines))
 
     def _with_levels(self, model: RoundingModel) -> Protection:
         """The least rounding that meets every level."""
@@ -80,7 +83,7 @@ class RoundingAttempt(Attempt):
         if why := hopeless(narrowed):
             reason = f"the levels of single cells leave no rounding: {why}{self._remedy}"
             return self.infeasible(reason, "levels of single cells")
-        search = ProtectedSearch(narrowed, watched, partial(self._tried, model), self.budget)
+        search = ProtectedSearch(narrowed, watched, partial(self._tried, model), self.budget, self.method.engines)
         found = search.solve()
         if found.status == "infeasible":
             return self._levels_conflict(model, found)
@@ -90,9 +93,9 @@ class RoundingAttempt(Attempt):
         answer = self._answer(model, narrowed, found)
         return answer if search.last is None else replace(answer, shown=answer.shown.knowing(search.last.shown))
 
-    def _levels_conflict(self, model: RoundingModel, found: engines.Found) -> Protection:
+    def _levels_conflict(self, model: RoundingModel, found: Found) -> Protection:
         """Whether sums or levels are what cannot hold, and which."""
-        plain = engines.solve(model, self.budget)
+        plain = solve(LatticeProblem(model), self.budget, self.method.engines)
         if plain.status == "infeasible":
             return self._answer(model, model, plain)
         asked = [attacker.asked(self.instance.sensitivity.levels) for attacker in self.instance.attackers]
@@ -115,13 +118,13 @@ class RoundingAttempt(Attempt):
         narrowed = model.narrowed(*_tightest([guard.room() for guard in watched]))
         if hopeless(narrowed):
             return True
-        search = ProtectedSearch(narrowed, watched, partial(attempt._tried, model), self.budget)
+        search = ProtectedSearch(narrowed, watched, partial(attempt._tried, model), self.budget, self.method.engines)
         return search.solve().status == "infeasible"
 
-    def _answer(self, model: RoundingModel, solved: RoundingModel, found: engines.Found) -> Protection:
+    def _answer(self, model: RoundingModel, solved: RoundingModel, found: Found) -> Protection:
         """The engine's answer as a Protection."""
         if found.status == "infeasible":
-            conflict = of_equations(model, self.budget)
+            conflict = of_equations(model, self.budget, self.method.engines)
             why = f"no table of {_multiples(self.steps)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
             return self.infeasible(f"{why}{self._remedy}", found.engine, conflict.cells, conflict.equations)
         if found.x is None or found.bound is None:
@@ -129,7 +132,7 @@ class RoundingAttempt(Attempt):
         v, bound = solved.values(found.x), solved.start + found.bound
         status: Literal["optimal", "feasible"] = "optimal" if found.status == "optimal" else "feasible"
         if self.method.unbiased:  # the least for the table drawn; what the true one could have is bounded from below
-            bound = model.start + engines.bound(model, self.budget)
+            bound = model.start + lower_bound(LatticeProblem(model), self.budget, self.method.engines)
             status = "optimal" if bound == model.objective(v) else "feasible"
         sought = Objective(allowed=model.allowed, bound=Fraction(bound), multipliers=found.multipliers)
         late = found.status == "feasible" and self.budget.limited
@@ -164,7 +167,7 @@ class RoundingAttempt(Attempt):
     def _guards(self, instance: Instance) -> list[Capacity]:
         """The levels as constraints on v; what small counts tell besides depends on v itself and is left to the audit."""
         knowledge = self._knowledge(instance.a, "free")
-        return guards(instance, knowledge, Around(knowledge.hi - instance.a))
+        return guards(instance, knowledge, AroundValue(knowledge.hi - instance.a))
 
     def stated(self) -> dict[str, Any]:
         """The options, and the steps taken."""

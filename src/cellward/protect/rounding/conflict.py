@@ -9,9 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from cellward.instance import Instance
-from cellward.protect.lattice import engines
+from cellward.protect.lattice.engines import ENGINES, solve
 from cellward.protect.lattice.linear import blocks
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.model import LatticeModel
+from cellward.protect.lattice.problem import LatticeEngine, LatticeProblem
 from cellward.protect.lattice.told_box import Requirement
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
@@ -54,7 +55,7 @@ class Conflict:
         return f"these sums of {cells} cannot hold together: {'; '.join(words)}{more}"
 
 
-def of_equations(model: RoundingModel, budget: Budget) -> Conflict:
+def of_equations(model: LatticeModel, budget: Budget, engines: Sequence[LatticeEngine] = ENGINES) -> Conflict:
     """Equations that no allowed values satisfy together, as few as a filter finds that tries to do without each."""
     relations = model.instance.relations
     block = blocks(model)
@@ -63,8 +64,7 @@ def of_equations(model: RoundingModel, budget: Budget) -> Conflict:
 
     def infeasible(kept: Sequence[int]) -> bool:
         part = replace(model.instance, relations=relations.take(np.array(kept, np.int64)))
-        found = engines.solve(replace(model, instance=part), budget)
-        return found.status == "infeasible"
+        return solve(LatticeProblem(replace(model, instance=part)), budget, engines).status == "infeasible"
 
     for label in np.unique(block).tolist():
         inside = touched[relations.indices] == label
@@ -80,7 +80,7 @@ def of_equations(model: RoundingModel, budget: Budget) -> Conflict:
     return _conflict(model, list(range(relations.equations)), smallest=False)
 
 
-def _conflict(model: RoundingModel, equations: Sequence[int], *, smallest: bool) -> Conflict:
+def _conflict(model: LatticeModel, equations: Sequence[int], *, smallest: bool) -> Conflict:
     relations = model.instance.relations
     chosen = np.isin(relations.row, np.array(equations, np.int64))
     cells = np.unique(relations.indices[chosen & model.free[relations.indices]])

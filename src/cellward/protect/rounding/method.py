@@ -14,7 +14,9 @@ from cellward.errors import InputError
 from cellward.exact import Ints
 from cellward.instance import Instance, by_level
 from cellward.protect.amounts import amounts, stated, stated_amounts
+from cellward.protect.lattice.engines import ENGINES
 from cellward.protect.lattice.model import check_grid
+from cellward.protect.lattice.problem import LatticeEngine
 from cellward.protect.method import BatchRun, Method, Parameter, TauArgus
 from cellward.protect.option import Amount, Cells, Flag, Whole, Word, option
 from cellward.protect.perturbation.method import CellPerturbation
@@ -65,6 +67,7 @@ class ControlledRounding(Method):
             Parameter("unit costs", 1, 0, 1),
         ),
     )
+    engines: ClassVar[tuple[LatticeEngine, ...]] = ENGINES
 
     base: Any = option(
         5,

@@ -8,15 +8,17 @@ depend on the targets in turn: they are measured, T is drawn up anew, and so on;
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellward.exact import Floats, Ints
-from cellward.protect.lattice import engines
-from cellward.protect.lattice.linear import independent
-from cellward.protect.lattice.model import RoundingModel
+from cellward.protect.lattice.engines import ENGINES, solve
+from cellward.protect.lattice.model import LatticeModel
+from cellward.protect.lattice.problem import LatticeEngine, LatticeProblem
+from cellward.protect.lattice.vertex import lp_solver, relax
 from cellward.solve.budget import Budget
 
 ROUNDS = 8
@@ -31,7 +33,7 @@ GRID = 60
 """Residues of larger bases are pooled to so many shares of the base."""
 
 
-def unbiased_target(model: RoundingModel, budget: Budget) -> Ints:
+def unbiased_target(model: LatticeModel, budget: Budget, engines: Sequence[LatticeEngine] = ENGINES) -> Ints:
     """ξ(a): a table, additive or not, whose nearest rounding is nearly without bias."""
     cell = model.columns.cell
     a, lo, base = (x[cell] for x in (model.instance.a, model.allowed.lo, model.r))
@@ -50,7 +52,7 @@ def unbiased_target(model: RoundingModel, budget: Budget) -> Ints:
     for turn in range(ROUNDS):
         target = model.instance.a.copy()
         target[cell] = lo + np.rint(sigma * base).astype(np.int64)
-        x = _vertex(replace(model, target=target), budget)
+        x = _vertex(LatticeProblem(replace(model, target=target)), budget, engines)
         if x is None:
             break
         up = x > 0.5
@@ -68,13 +70,12 @@ def unbiased_target(model: RoundingModel, budget: Budget) -> Ints:
     return best
 
 
-def _vertex(model: RoundingModel, budget: Budget) -> Floats | None:
+def _vertex(problem: LatticeProblem, budget: Budget, engines: Sequence[LatticeEngine]) -> Floats | None:
     """x of the nearest table, where need be with fractions."""
-    network = model.instance.relations.network if model.one_step else None
-    if network is not None:
-        found = engines.solve(model, budget)
-        return None if found.x is None else found.x.astype(float)
-    return engines.relax(model, independent(model), budget).x
+    if problem.network is None:
+        return relax(problem, budget, solver=lp_solver(engines)).x
+    found = solve(problem, budget, engines)
+    return None if found.x is None else found.x.astype(float)
 
 
 def _shares(sigma: Floats, up: NDArray[np.bool_], before: Floats) -> Floats:
@@ -104,7 +105,7 @@ def _drawn(aim: Floats, points: Ints, share_up: Floats, draw: Floats) -> Floats:
     return out
 
 
-def random_rounding(model: RoundingModel, seed: int = 0) -> Ints:
+def random_rounding(model: LatticeModel, seed: int = 0) -> Ints:
     """φ(a): each cell rounded up by itself with probability ρ/β: without bias, and neither additive nor protected; a baseline."""
     cell = model.columns.cell
     a, lo, base = (x[cell] for x in (model.instance.a, model.allowed.lo, model.r))

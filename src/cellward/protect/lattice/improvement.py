@@ -1,0 +1,388 @@
+"""Improvement: good roundings of blocks too large for branch and bound, by walks over pairs of layers and by neighbourhoods solved to the optimum.
+
+All roundings of a block obey Σ m·x = d, so what they cost above the linear relaxation is Σ |reduced cost|·|x − vertex|: the *excess* of a column.
+1. *Start*: the vertex, solved again around its fractional columns where they are few, else CP-SAT's first rounding.
+2. *Walk* (tables with dimensions): pairs of layers that are networks are moved against each other (see walk.py).
+3. *Neighbourhoods*: some layers, or the surroundings of a column with excess; columns of large reduced cost that sit where the vertex has them
+   stay there; CP-SAT, and HiGHS beside it, decide the rest together. They grow while they are solved without a gain, and shrink when they are not
+   solved in time.
+
+Without a time limit the work is bounded by counts, so the same block has the same answer; at a limit the best rounding so far is given.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from cellward.errors import SolverError
+from cellward.exact import Bools, Floats, Ints
+from cellward.protect.lattice.layers import codes_of, sides_of
+from cellward.protect.lattice.linear import unit_of
+from cellward.protect.lattice.problem import Block, Found
+from cellward.protect.lattice.stretch import Road
+from cellward.protect.lattice.walk import solve_walk
+from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
+from cellward.solve.cpsat import solve_cpsat
+from cellward.solve.highs import solve_lp, solve_mip
+from cellward.solve.model import LinearModel
+from cellward.solve.outcome import Outcome
+from cellward.table.relations import ranges
+
+STARTERS = 8
+"""CP-SAT's threads for a first rounding: its searchers for one come in with the eighth, whatever the number of cores."""
+WALK_SHARE = 0.98
+"""The part of the time left that the walk may take."""
+ELIGIBLE = 0.5
+"""The share of columns, those of the smallest reduced costs, that neighbourhoods decide anew."""
+SMALLEST, LARGEST_FREE, LARGEST_LIMITED = 800, 1500, 50_000
+"""Columns of a neighbourhood: at first, and at most without and with a time limit."""
+GROW, SHRINK = 1.2, 0.65
+SUB_SHARE, SUB_LEAST_S = 0.1, 2.0
+"""Time for one neighbourhood, as a part of the time left, and the least."""
+QUICK = 0.4
+"""A neighbourhood solved within this part of its time was small."""
+_WHOLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """Near-optimal roundings of blocks of at least ``fewest`` columns, with the relaxation's bound.
+
+    Up to the share ``few_broken`` of fractional columns a rounding is looked for around them, and branch and bound can be expected to end.
+    ``walk_positions``: those that a walk without a time limit looks at, about half a minute. ``patience``: neighbourhoods of the largest size
+    without a gain, one after the other, after which no more are tried.
+    """
+
+    name: ClassVar[str] = "improvement"
+    fewest: int = 4000
+    few_broken: float = 0.01
+    walk_positions: float = 6e8
+    patience: int = 60
+
+    def accepts(self, block: Block) -> str | None:
+        """Large blocks with many fractional columns, for which branch and bound would not end."""
+        if len(block.part) < self.fewest:
+            return f"a block of {len(block.part):,} columns is small enough for branch and bound"
+        if block.fractional <= self.few_broken:
+            return "few columns of the block are fractional: branch and bound can be expected to end"
+        return None
+
+    def solve(self, block: Block, budget: Budget) -> Found:
+        """The best rounding found."""
+        search = _Search(self, block, budget)
+        search.start()
+        if search.going:
+            search.walk()
+        if search.going:
+            search.neighbourhoods()
+        return search.found()
+
+    def start(self, block: Block, budget: Budget) -> Found:
+        """The first rounding found."""
+        search = _Search(self, block, budget)
+        search.start()
+        return search.found()
+
+
+class _Search:
+    """The best rounding so far of one block, and the ways to a better one."""
+
+    def __init__(self, effort: Improvement, block: Block, budget: Budget) -> None:
+        self.effort, self.block, self.budget = effort, block, budget
+        self.part, self.vertex, self.model = block.part, block.x, block.problem.model
+        self.question, self.unit, used = block.question(self.model.columns.cost)
+        question, common = self.question, self.model.common[used]
+        self.floor = float(question.cost @ self.vertex)
+        duals = None if block.problem.rows else block.multipliers[used] * common / self.unit
+        self.rng = np.random.default_rng(budget.seed)
+        self.x: Ints | None = None
+        self.target = math.ceil(self.floor - 1e-6 * max(1.0, abs(self.floor)))
+        self.step = 1
+        self.two = budget.threads > 1 and bool(np.all(question.row_lower == question.row_upper))
+        self.engines: list[str] = []
+        self.interrupted = False
+        self.cost = question.cost.astype(np.int64)
+        self.row = np.repeat(np.arange(question.rows, dtype=np.int64), np.diff(question.indptr))
+        self.by_column = np.argsort(question.indices, kind="stable")
+        self.pointer = np.concatenate(([0], np.cumsum(np.bincount(question.indices, minlength=question.columns))))
+        self.guide = self._reduced_costs(duals)
+        self.reduced = np.abs(self.guide)
+
+    def found(self) -> Found:
+        """What came of it, with the relaxation's bound."""
+        engine = " + ".join(self.engines)
+        if self.interrupted:
+            self.budget.stop()
+        if self.x is None:
+            return Found("unknown", engine)
+        value, least = int(self.model.columns.cost[self.part] @ self.x), self.model.least(self.part)
+        if self.block.problem.tellable:
+            floor = self.unit * math.ceil(self.floor - 1e-6 * max(1.0, abs(self.floor)))
+            least = max(least, min(value, floor))
+        return Found("optimal" if least == value else "feasible", engine, self.x, least)
+
+    def _reduced_costs(self, duals: Floats | None) -> Floats:
+        q = self.question
+        if duals is None:
+            outcome = ask(
+                solve_lp, replace(q, integer=None), columns=q.columns, rows=q.rows, time_limit_s=self.budget.left, seed=self.budget.seed
+            )  # fmt: skip
+            duals = outcome.row_duals
+        if duals is None:
+            return q.cost.copy()
+        reduced = q.cost - np.bincount(q.indices, q.coefs * duals[self.row], minlength=q.columns)
+        return np.asarray(np.where(np.abs(reduced) < _WHOLE, 0.0, reduced))
+
+    @property
+    def value(self) -> int:
+        assert self.x is not None
+        return int(self.cost @ self.x)
+
+    @property
+    def going(self) -> bool:
+        """Whether there is a rounding, a better one is possible, and nobody wants us to stop."""
+        return self.x is not None and self.value > self.target and not self.budget.over and not self.interrupted
+
+    def take(self, x: Ints, engine: str) -> bool:
+        """Believe a point if it is a rounding, keep it if it costs no more than the best; whether it costs less."""
+        q = self.question
+        activity = np.zeros(q.rows, np.int64)
+        np.add.at(activity, self.row, q.coefs.astype(np.int64) * x[q.indices])
+        if np.any((activity < q.row_lower) | (activity > q.row_upper)) or np.any((x < q.lower) | (x > q.upper)):
+            raise SolverError(
+                f"{engine} gave a point that is no rounding of a block of {q.columns} columns; nothing is released"
+            )
+        better = self.x is None or int(self.cost @ x) < self.value
+        if better and engine not in self.engines:
+            self.engines.append(engine)
+        if self.x is None:
+            self._raise_target(x)
+        if better or int(self.cost @ x) == self.value:
+            self.x = x
+        return better
+
+    def _raise_target(self, x: Ints) -> None:
+        """All roundings cost the same up to multiples of a unit (see leaf_costs), so a floor rounds up to the next of them."""
+        unit = unit_of(self.model.columns.cost[self.part])
+        leaf = self.block.leaf_costs[self.part] // unit
+        step = unit_of(leaf)
+        away = int(self.cost @ x) - int(leaf @ x)
+        self.step = step
+        self.target = max(self.target, away + step * -((away - self.target) // step))
+
+    # ---- start -----------------------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """A first rounding."""
+        whole = np.clip(np.rint(self.vertex), self.question.lower, self.question.upper).astype(np.int64)
+        broken = np.flatnonzero(np.abs(self.vertex - whole) > _WHOLE)
+        if not len(broken):
+            self.take(whole, "HiGHS LP")
+            return
+        if len(broken) <= self.effort.few_broken * len(whole):
+            size = max(SMALLEST, 20 * len(broken))
+            while self.x is None and not self.budget.over and not self.interrupted and size < len(whole):
+                free = self.around(broken, size, self.reduced >= 0)
+                outcome = solve_cpsat(self.restricted(free, whole), time_limit_s=self._sub_limit, seed=self.budget.seed)
+                self.interrupted |= outcome.interrupted
+                if outcome.x is not None:
+                    whole[free] = np.rint(outcome.x).astype(np.int64)
+                    self.take(whole, "CP-SAT around the fractional columns")
+                size *= 3
+        if self.x is None and not self.budget.over and not self.interrupted:
+            outcome = solve_cpsat(
+                self.question, time_limit_s=self.budget.left, threads=STARTERS, seed=self.budget.seed, start=self.vertex, first=True
+            )  # fmt: skip
+            self.interrupted |= outcome.interrupted
+            if outcome.x is not None:
+                self.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
+
+    # ---- neighbourhoods --------------------------------------------------------------------------------------------------------------------
+
+    def neighbourhoods(self) -> None:
+        """Decide some columns anew, again and again; with two threads two sets of columns at a time, the second by HiGHS.
+
+        Either answer keeps every sum, so that of disjoint sets both can be taken.
+        """
+        assert self.x is not None
+        layers = codes_of(self.model, self.part)
+        kinds = ["surroundings", *(["layers"] if layers is not None else [])]
+        most = float(min(len(self.part), LARGEST_FREE if self.budget.time_limit_s is None else LARGEST_LIMITED))
+        ways = [
+            _Kind(kind, by, min(float(SMALLEST), most)) for by in (("CP-SAT", "HiGHS") if self.two else ("CP-SAT",)) for kind in kinds
+        ]  # fmt: skip
+        small = np.sort(self.reduced)[int(ELIGIBLE * (len(self.part) - 1))]
+        tried = np.zeros(len(self.part))
+        stale = 0
+        while self.going and stale < self.effort.patience:
+            away = np.abs(self.x - self.vertex)
+            eligible = (self.reduced <= small) | (away > _WHOLE)
+            chosen: list[tuple[_Kind, Ints]] = []
+            for by in dict.fromkeys(way.by for way in ways):
+                own = [way for way in ways if way.by == by]
+                share = np.array([way.wins / way.tries for way in own])
+                way = own[int(self.rng.choice(len(own), p=share / share.sum()))]
+                if way.kind == "layers" and layers is not None:
+                    free = self._some_layers(layers, eligible, int(way.size))
+                else:
+                    weight = np.where(eligible, self.reduced * away, 0.0) / (1 + tried) ** 2
+                    weight = weight if weight.any() else eligible.astype(float)
+                    seed = self.rng.choice(len(weight), 1, p=weight / weight.sum())
+                    free = self.around(seed, int(way.size), eligible)
+                    tried[free] += 1
+                chosen.append((way, free))
+                eligible = eligible.copy()
+                eligible[free] = False
+                if not eligible.any():
+                    break
+            gains = self._decide(chosen, most)
+            full = all(way.size >= most or len(free) < 0.9 * way.size or not way.solved for way, free in chosen)
+            stale = 0 if any(gains) else stale + full
+            if any(gains):
+                tried *= 0.5
+
+    def _decide(self, chosen: list[tuple[_Kind, Ints]], most: float) -> list[bool]:
+        """Solve neighbourhoods at the same time, take what is better, and learn how large the next may be; which were better."""
+        assert self.x is not None
+        limit = self._sub_limit
+        with ThreadPoolExecutor(1) as second:
+            asked = [second.submit(self._by_highs, free, limit) for _, free in chosen[1:]]
+            outcomes = [self._by_cpsat(chosen[0][1], limit), *(each.result() for each in asked)]
+        gains = []
+        for (way, free), outcome in zip(chosen, outcomes, strict=True):
+            x = self.x.copy()
+            if outcome.x is not None:
+                x[free] = np.rint(outcome.x).astype(np.int64)
+            gain = int(self.cost @ x) < self.value
+            if gain:
+                self.take(x, f"{way.by} neighbourhoods")
+            way.learn(
+                gain=gain,
+                solved=outcome.status == "optimal",
+                quick=limit is None or outcome.seconds < QUICK * limit,
+                most=most,
+            )
+            gains.append(gain)
+        return gains
+
+    @property
+    def _sub_limit(self) -> float | None:
+        """Seconds for one neighbourhood."""
+        left = self.budget.left
+        return None if left is None else min(left, max(SUB_LEAST_S, SUB_SHARE * left))
+
+    def _by_cpsat(self, free: Ints, limit: float | None) -> Outcome:
+        assert self.x is not None
+        outcome = solve_cpsat(
+            self.restricted(free, self.x), time_limit_s=limit, seed=self.budget.seed, start=self.x[free].astype(float)
+        )
+        self.interrupted |= outcome.interrupted
+        return outcome
+
+    def _by_highs(self, free: Ints, limit: float | None) -> Outcome:
+        assert self.x is not None
+        return ask(
+            solve_mip, self.restricted(free, self.x), columns=len(free), time_limit_s=limit, seed=self.budget.seed,
+            absolute_gap=self.step - 1e-3,
+        )  # fmt: skip
+
+    def _some_layers(self, layers: list[Ints], eligible: Bools, size: int) -> Ints:
+        """Random layers of a random dimension until there are enough columns."""
+        code = layers[int(self.rng.integers(len(layers)))]
+        many = np.bincount(code[eligible], minlength=int(code.max()) + 1)
+        order = self.rng.permutation(len(many))
+        enough = int(np.searchsorted(np.cumsum(many[order]), size)) + 1
+        chosen = np.zeros(len(many), bool)
+        chosen[order[:enough]] = True
+        return np.flatnonzero(eligible & chosen[code])
+
+    def around(self, seeds: Ints, size: int, eligible: Bools) -> Ints:
+        """Seeds, and eligible columns that share a row with them, or with those, and so on, about as many as asked."""
+        q = self.question
+        inside = np.zeros(q.columns, bool)
+        inside[seeds] = True
+        seen = np.zeros(q.rows, bool)
+        edge, many = seeds, len(seeds)
+        while len(edge) and many < size:
+            rows = np.unique(self.row[self.by_column[ranges(self.pointer[edge], self.pointer[edge + 1])]])
+            rows = self.rng.permutation(rows[~seen[rows]])
+            found: list[Ints] = []
+            for row in rows.tolist():
+                seen[row] = True
+                column = q.indices[q.indptr[row] : q.indptr[row + 1]]
+                column = column[eligible[column] & ~inside[column]]
+                inside[column] = True
+                found.append(column)
+                many += len(column)
+                if many >= size:
+                    break
+            edge = np.concatenate(found) if found else edge[:0]
+        return np.flatnonzero(inside)
+
+    def restricted(self, free: Ints, x: Ints) -> LinearModel:
+        """The question about some columns, the others fixed."""
+        q = self.question
+        rows = np.unique(self.row[self.by_column[ranges(self.pointer[free], self.pointer[free + 1])]])
+        entry = ranges(q.indptr[rows], q.indptr[rows + 1])
+        row = np.repeat(np.arange(len(rows)), q.indptr[rows + 1] - q.indptr[rows])
+        place = np.full(q.columns, -1, np.int64)
+        place[free] = np.arange(len(free))
+        column, coef = place[q.indices[entry]], q.coefs[entry]
+        held = np.bincount(row, np.where(column < 0, coef * x[q.indices[entry]], 0.0), minlength=len(rows))
+        keep = column >= 0
+        return LinearModel(
+            cost=q.cost[free],
+            lower=q.lower[free],
+            upper=q.upper[free],
+            indptr=np.concatenate(([0], np.cumsum(np.bincount(row[keep], minlength=len(rows))))).astype(np.int64),
+            indices=column[keep],
+            coefs=coef[keep],
+            row_lower=q.row_lower[rows] - held,
+            row_upper=q.row_upper[rows] - held,
+            integer=np.ones(len(free), bool),
+        )
+
+    # ---- walk ------------------------------------------------------------------------------------------------------------------------------
+
+    def walk(self) -> None:
+        """Circulations on pairs of layers."""
+        assert self.x is not None
+        sides = sides_of(self.model, self.part, self.question)
+        if not sides:
+            return
+        cell, first = np.unique(self.model.columns.cell[self.part], return_index=True)
+        steps = np.bincount(np.searchsorted(cell, self.model.columns.cell[self.part]), self.x).astype(np.int64)
+        road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.budget.seed)
+        limit = None if self.budget.left is None else WALK_SHARE * self.budget.left
+        most = self.effort.walk_positions if limit is None else math.inf
+        part = self.budget.part(limit)
+        outcome = ask(solve_walk, road, part, columns=len(self.part), target=self.target, positions=most)
+        self.interrupted |= outcome.interrupted
+        if outcome.x is not None:
+            self.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")
+
+
+@dataclass(eq=False)
+class _Kind:
+    """A kind of neighbourhood and its solver: how large the next one is, and how often it was worth it lately."""
+
+    kind: str
+    by: str
+    size: float
+    wins: float = 1.0
+    tries: float = 1.0
+    solved: bool = True
+
+    def learn(self, *, gain: bool, solved: bool, quick: bool, most: float) -> None:
+        """Grow while all is solved quickly, shrink when it is not solved."""
+        self.wins, self.tries, self.solved = 0.95 * self.wins + gain, 0.95 * self.tries + 1, solved
+        if not solved:
+            self.size = max(self.size * SHRINK, 100.0)
+        elif quick and not gain:
+            self.size = min(self.size * GROW, most)

@@ -1,0 +1,47 @@
+"""Repaired vertex: some table next to a vertex of the relaxation, by CP-SAT, which starts from it and stops at its first solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from cellward.protect.engine import Adapter, asked
+from cellward.protect.lattice.linear import independent, linear
+from cellward.protect.lattice.problem import Found, LatticeProblem
+from cellward.protect.lattice.vertex import HIGHS_LP, WHOLE, relax, relaxed_bound
+from cellward.solve.budget import Budget
+from cellward.solve.cpsat import solve_cpsat
+from cellward.solve.highs import solve_lp
+
+
+@dataclass(frozen=True)
+class RepairedVertex:
+    """Any table, as fast as possible: the vertex itself where it is whole."""
+
+    name: ClassVar[str] = "vertex and CP-SAT"
+    relaxation: Adapter = solve_lp
+    solver: Adapter = solve_cpsat
+
+    def accepts(self, problem: LatticeProblem) -> str | None:  # noqa: ARG002
+        """Anything."""
+        return None
+
+    def solve(self, problem: LatticeProblem, budget: Budget) -> Found:
+        """A table, with the relaxation's bound."""
+        model = problem.model
+        equations = independent(model)
+        vertex = relax(problem, budget, equations, self.relaxation)
+        if vertex.x is None:
+            return Found("unknown" if vertex.status == "unknown" else "infeasible", HIGHS_LP)
+        x = np.rint(vertex.x).astype(np.int64)
+        if not np.any(np.abs(vertex.x - x) > WHOLE):
+            return Found("feasible", "vertex", x, model.proven(x, tellable=problem.tellable)[1])
+        question, _, _ = linear(model, equations, np.arange(problem.size), model.columns.cost, problem.rows)
+        outcome = asked(
+            budget, self.solver, question, columns=problem.size, seed=budget.seed, start=vertex.x, first=True
+        )
+        if outcome.x is None:
+            return Found("infeasible" if outcome.status == "infeasible" else "unknown", self.name)
+        return Found("feasible", self.name, np.rint(outcome.x).astype(np.int64), relaxed_bound(problem, vertex))
