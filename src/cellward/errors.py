@@ -31,3 +31,13 @@ def brief(text: str) -> str:
     """A text from the user's data quoted for a sentence, cut where it is long."""
     shown = repr(text)
     return shown if len(shown) <= 60 else f"{shown[:57]}…'"
+
+
+def kind_of(thing: object) -> str:
+    """What a wrong argument is, for a sentence.
+
+    >>> kind_of(None), kind_of(3), kind_of([])
+    ('nothing', 'an int', 'a list')
+    """
+    name = type(thing).__name__
+    return "nothing" if thing is None else f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"

@@ -29,6 +29,8 @@ NO_BOUND = 2**63 - 1
 
 _GRAMMAR = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,9}))?", re.ASCII)
 
+_WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+\s*", re.ASCII)
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -52,6 +54,8 @@ def parse(text: str, where: str = "number") -> tuple[int, int]:
         remedy = (
             "fill in a value or leave the cell out"
             if not text.strip()
+            else "if the comma is a decimal mark, read the file with decimal=',' (--decimal ,), or write a point"
+            if _WITH_COMMA.fullmatch(text)
             else "write digits with a point for decimals, such as 1234.5"
         )
         raise InputError(f"{where}: {shown!r} is not a number; {remedy}")

@@ -282,6 +282,8 @@ class Hierarchy:
         """
         if isinstance(frame, Sequence):
             rows: Iterable[Sequence[Any]] = frame
+        elif frame is None:
+            raise InputError("the correspondence table is None: give a pandas or polars frame, or a list of tuples")
         elif not levels:
             raise InputError("levels: name the columns of the correspondence table, the broadest first")
         else:
@@ -411,7 +413,7 @@ def check_hierarchies(given: Any, dims: Sequence[str]) -> None:
         several = own if isinstance(own, list | tuple) else [own]
         if not several or not all(isinstance(one, Hierarchy) for one in several):
             raise InputError(
-                f"hierarchies: {dim} needs a Hierarchy, or a list of several; make one with Hierarchy.from_dict"
+                f"hierarchies: {dim} needs a Hierarchy, or a list of several; make one with Hierarchy.from_dict, or read one with Hierarchy.from_file"
             )
         if dim not in dims:
             raise InputError(f"hierarchies: {dim!r} is not among the dims {', '.join(dims)}; name a dimension column")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cellward.errors import InputError
-from cellward.files.text import decode_file, naming
+from cellward.files.text import check_input, decode_file, naming
 from cellward.files.toml_file import read_toml
 from cellward.formats.attackers import read_attackers
 from cellward.formats.hierarchy_file import read_hierarchy
@@ -268,6 +268,7 @@ class Job:
     def table(self) -> Table:
         """Read the input, add it up, and find the cells at risk."""
         with naming(self.path):
+            check_input(self.source)
             self.key, self.method, self.rules  # noqa: B018 (mistakes are told before the work begins)
             given = {"hierarchies": self.hierarchies, **self.said["roles"]}
             reading = {key: value for key, value in self.said["input"].items() if key not in ("file", "kind")}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from cellward.errors import InputError
+from cellward.errors import InputError, kind_of
+from cellward.files.text import check_input
 from cellward.files.whole import check_folder
 from cellward.formats.csv_file import read_csv, write_csv
 from cellward.formats.jj import read_jj, write_jj
@@ -26,7 +29,7 @@ def read(path: str | Path, **options: Any) -> Table:
     long tables need at least ``dims`` and ``value``; CSV (also ``.txt`` and ``.tab``) takes ``separator``, ``decimal`` (``","`` for
     decimal commas) and, where there is no header, ``names`` of the columns.
     """
-    path = Path(path)
+    path = check_input(path, "a table's file")
     kind = path.suffix.lower()
     if kind == ".jj":
         extra = sorted(set(options) - {"decimals"})
@@ -44,6 +47,10 @@ def read(path: str | Path, **options: Any) -> Table:
             f"{path}: name the dimension columns and the value column with dims= and value= (--dims A,B --value V)"
         )
     text = {name: options.pop(name) for name in ("separator", "names", "decimal") if name in options}
+    if unknown := sorted(set(options) - {field.name for field in fields(LongSpec)}):
+        raise InputError(f"{path}: the option {unknown[0]!r} is not known; use those of Table.from_frame")
+    if _LONG[kind] != "csv" and text:
+        raise InputError(f"{path}: {', '.join(text)} {'is' if len(text) == 1 else 'are'} for text files; leave it out")
     spec = LongSpec(**options)
     return read_csv(path, spec, **text) if _LONG[kind] == "csv" else read_parquet(path, spec)
 
@@ -70,12 +77,19 @@ _WRITERS = {".jj": write_jj, ".tab": write_tab, ".csv": write_csv, ".parquet": w
 
 def write(table: Table, path: str | Path) -> Path:
     """Write a confidential table by its file's extension: ``.jj``, ``.tab`` (with ``.rda`` and ``.hrc`` files), ``.csv`` or ``.parquet``."""
-    target = check_target(Path(path))
+    if not isinstance(table, Table):
+        raise InputError(
+            f"{kind_of(table)} is no Table, and cannot be written; make one of it first, such as with Table.from_frame"
+        )
+    target = check_target(path)
     return _WRITERS[target.suffix.lower()](table, target)
 
 
-def check_target(path: Path) -> Path:
+def check_target(path: str | Path) -> Path:
     """Refuse a file that no table could be written to, before the work is done."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"{kind_of(path)} is no path of a file; give text or a Path")
+    path = Path(path)
     kind = path.suffix.lower()
     if kind not in _WRITERS:
         raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .tab, .csv or .parquet")

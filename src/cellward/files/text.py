@@ -7,22 +7,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cellward.errors import InputError
+from cellward.errors import InputError, kind_of
 
 MOST_BYTES = 4 << 30
 
 
+def check_input(path: str | os.PathLike[str], what: str = "a file") -> Path:
+    """The path of a file that is to be read; refused, before anything else is asked, where there is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"{what} is wanted, and {kind_of(path)} is given; give its path as text or a Path")
+    file = Path(path)
+    try:
+        if not file.exists():
+            raise InputError(f"{path}: no such file; check the path")
+        if not file.is_file():  # a pipe would wait for ever
+            raise InputError(f"{path}: a folder or device and not a file; give the name of a file")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path!s}: cannot be read ({why}); check the path and its permissions") from None
+    return file
+
+
 def decode_file(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> str:
     """The file's text: UTF-8 with or without a byte-order mark, otherwise Latin-1; every line end becomes a newline."""
+    file = check_input(path)
     try:
-        file = Path(path)
-        if file.exists() and not file.is_file():  # a pipe would wait for ever
-            raise InputError(f"{path}: a folder or device and not a file; give the name of a file")
         with file.open("rb") as handle:
             data = handle.read(most_bytes + 1)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the path") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{path!s}: cannot be read ({why}); check the path and its permissions") from None
     if len(data) > most_bytes:

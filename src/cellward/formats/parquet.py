@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cellward.errors import InputError
+from cellward.files.text import check_input
 from cellward.formats.long import build, check_header, long_columns
 from cellward.table.frame import LongSpec
 from cellward.table.table import Table
@@ -29,8 +30,7 @@ def read_texts(
     """The columns of a Parquet file (all unless named) as texts; ``check`` may refuse the names before the rest is read."""
     import duckdb
 
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file; check the name")
+    check_input(path)
     with duckdb.connect() as connection:
         try:
             names = [

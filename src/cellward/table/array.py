@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cellward.errors import InputError
+from cellward.errors import InputError, kind_of
 from cellward.exact import Numbers, check_decimals, refuse_overflow
 from cellward.table.assemble import bounds
 from cellward.table.labels import Labels
@@ -33,7 +33,9 @@ def build_from_array(
         inner = np.asarray(values)
     except ValueError as error:
         raise InputError("values: the rows differ in length; give a rectangular array") from error
-    if inner.ndim == 0 or inner.size == 0:
+    if inner.ndim == 0:
+        raise InputError(f"values: {kind_of(values)} is no array; give the inner cells as nested lists or an array")
+    if inner.size == 0:
         raise InputError("values: the array is empty; give at least one inner cell")
     decimals = check_decimals(decimals)
     numbers = Numbers.read(inner.ravel(), lambda i: f"values{list(map(int, np.unravel_index(i, inner.shape)))}")
@@ -42,7 +44,7 @@ def build_from_array(
     refuse_overflow(full)
     for axis in range(inner.ndim):
         full = np.concatenate((full, full.sum(axis=axis, keepdims=True)), axis=axis)
-    names = tuple(dims) if dims is not None else tuple(f"axis{k}" for k in range(inner.ndim))
+    names = tuple(map(str, dims)) if dims is not None else tuple(f"axis{k}" for k in range(inner.ndim))
     if len(names) != inner.ndim or len(set(names)) != len(names):
         raise InputError(f"dims: {len(names)} names for {inner.ndim} axes; give one name an axis, all different")
     return Table(

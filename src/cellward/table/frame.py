@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cellward.errors import InputError
+from cellward.errors import InputError, kind_of
 from cellward.exact import LARGEST, Ints, Numbers, check_decimals, is_number, text
 from cellward.files.frames import with_index
 from cellward.hierarchy import Hierarchy, check_hierarchies
@@ -43,6 +43,9 @@ class LongSpec:
     def __post_init__(self) -> None:
         if isinstance(self.dims, str) or not self.dims:
             raise InputError(f"dims={self.dims!r}: give a list of at least one dimension column")
+        for role, given in (("value", self.value), *(("dims", dim) for dim in self.dims)):
+            if not isinstance(given, str):
+                raise InputError(f"{role}: {given!r} is no name of a column; give text")
         if len(set(self.dims)) < len(self.dims):
             raise InputError("dims: a column is named twice; name each dimension once")
         check_decimals(self.decimals)
@@ -59,6 +62,8 @@ class LongSpec:
                 raise InputError(
                     f"the column {column!r} cannot be a dimension and a number at once; dimensions are published as they are"
                 )
+        if not isinstance(self.total, str | Mapping):
+            raise InputError(f"total={self.total!r}: give the code of the total, such as 'Total', or one a dimension")
         if not isinstance(self.total, str) and (lost := set(self.total) - set(self.dims)):
             raise InputError(
                 f"total: {', '.join(map(str, lost))} is not among the dims {', '.join(self.dims)}; name a dimension column"
@@ -163,7 +168,7 @@ def _columns(frame: Any) -> Callable[[str], Any]:
         names = list(data.columns)
     except TypeError as error:
         raise InputError(
-            f"a {type(frame).__name__} is not a data frame; give pandas, polars, pyarrow or a mapping of columns"
+            f"{kind_of(frame)} is no data frame; give pandas, polars, pyarrow or a mapping of columns"
         ) from error
     except (nw.exceptions.DuplicateError, ValueError) as error:
         raise InputError("a column name occurs twice in the frame; rename one") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cellward import exact
-from cellward.errors import InputError
+from cellward.errors import InputError, kind_of
 from cellward.exact import LARGEST, NO_BOUND, Ints
 from cellward.table.cell_sums import CellSum
 from cellward.table.labels import Labels
@@ -31,6 +31,8 @@ def link(*tables: Table) -> Table:
     if not tables:
         raise InputError("link: give at least one table")
     for k, table in enumerate(tables):
+        if not isinstance(table, Table):
+            raise InputError(f"link: argument {k + 1} is {kind_of(table)}; give tables, link(one, two)")
         if not table.labels.dims:
             raise InputError(
                 f"link: table {k + 1} has no named dimensions; build it with from_frame or from_array(dims=...)"

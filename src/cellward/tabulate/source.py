@@ -15,7 +15,8 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from cellward.errors import InputError, brief, printable
+from cellward.errors import InputError, brief, kind_of, printable
+from cellward.files.text import check_input
 
 _SEPARATORS = ",;\t|"
 _HEAD = 1 << 20
@@ -113,10 +114,7 @@ def _file(
 ) -> Source:
     kind = path.suffix.lower()
     try:
-        if not path.exists():
-            raise InputError(f"{path}: there is no such file; check the name")
-        if not path.is_file():
-            raise InputError(f"{path}: is a folder or device and not a file; give a file of records")
+        check_input(path)
         with path.open("rb"):
             pass
     except (OSError, ValueError) as error:
@@ -234,9 +232,13 @@ def _frame(connection: duckdb.DuckDBPyConnection, rows: Any) -> Source:
     try:
         connection.register("cellward_frame", rows)
     except (duckdb.Error, TypeError, ValueError) as error:
+        why = (
+            ""
+            if rows is None or isinstance(rows, bool | int | float | list | tuple | set)
+            else f" ({first_line(error)})"
+        )
         raise InputError(
-            f"a {type(rows).__name__} is no file of records ({first_line(error)}); give a path, a pandas, polars or pyarrow frame, a mapping of "
-            "columns, or a DuckDB relation"
+            f"{kind_of(rows)} is no file of records{why}; give a path, a pandas, polars or pyarrow frame, a mapping of columns, or a DuckDB relation"
         ) from None
     return _described(connection.execute, "cellward_frame", name, None, names)
 
