@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
 import resource
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parent))
-
+import measure  # isort: skip (finds the oracles)
+import adjustment_check
 import adjustment_rivals as rivals
+import inversion_attack
+from measure import wait
 from results import SHARED, Report, run_parts, table
 
 import cellward as cw
@@ -68,11 +66,6 @@ def with_levels(made: cw.Table, sensitive: Any, levels: Any) -> cw.Table:
     """The table with these cells at risk, the same level below and above."""
     level = np.asarray(levels, np.int64)
     return replace(made, sensitivity=Sensitivity.of(made.cells, sensitive, level, level, 0 * level))
-
-
-def wait(seconds: float) -> str:
-    """Seconds in words that keep two digits."""
-    return f"{seconds:.2g}" if seconds < 0.1 else f"{seconds:.2f}" if seconds < 10 else f"{seconds:.0f}"
 
 
 # ---- the papers' figures ---------------------------------------------------------------------------------------------------------------------
@@ -383,7 +376,7 @@ def scale(report: Report, *, quick: bool) -> None:
         each = one_pass(side)
         found = least_squares(leaf_sums(problem.relations), problem.costs.square, problem.lo, problem.hi, accuracy=1e-6)
         each = min(each, one_pass(side))
-        worst = max(found.gap, found.violation, found.stationarity, found.complementarity)
+        worst = max(found.gap, found.residual, found.stationarity, found.complementarity)
         report.require(found.status == "optimal" and worst <= 1e-6, f"{side}³: {found.status}, residuals {worst:.1e}")
         passes = found.seconds / each
         if side == 100:
@@ -395,7 +388,7 @@ def scale(report: Report, *, quick: bool) -> None:
                 f"{passes:.0f}",
                 f"{found.newton_steps} / {found.steps}",
                 f"{found.gap:.0e}",
-                f"{found.violation:.0e}",
+                f"{found.residual:.0e}",
                 f"{found.stationarity:.0e}",
                 f"{found.complementarity:.0e}",
                 f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB ({before:.2f})",
@@ -507,33 +500,15 @@ def hierarchical(groups: int, parts: int, columns: int) -> cw.Table:
 # ---- all forms agree ---------------------------------------------------------------------------------------------------------------------------
 
 
-def forms_of(seeds: range) -> tuple[Counter[str], list[str]]:
-    """All forms of L1 on random tables; what was seen, and where they differ."""
-    import random_adjustments
-
-    return random_adjustments.compare(seeds)
-
-
 def agree(report: Report, *, quick: bool) -> None:
     """All forms of L1, and the other distances, on random tables."""
     cases, chunk = (30, 15) if quick else (1000, 50)
-    counts: Counter[str] = Counter()
-    differences: list[str] = []
-    began = time.perf_counter()
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for seen, wrong in pool.map(forms_of, [range(k, min(k + chunk, cases)) for k in range(0, cases, chunk)]):
-            counts.update(seen)
-            differences += wrong
-    for line in differences[:20]:
-        print(line, flush=True)
-    report.require(not differences, f"{len(differences)} differences, first {differences[:1]}")
-    report.require(counts["tables"] == cases, f"{counts['tables']} tables compared, not {cases}")
+    seen, seconds = measure.many(report, "forms", adjustment_check.summary, cases, chunk)
     report.add(
         f"{cases:,} random tables (seeds 0 to {cases - 1:,}; arrays, hierarchies, overlapping and linked sums, negative values, bounds, fixed "
         "cells): the optimum of L1 in the equation, leaf, cone and (where the table is one) network form, and those of the other distances in "
         "the forms that take them, agree to 1e-6; additivity, bounds and gap are computed by us for each; infeasible in one form is so in all: "
-        f"**{len(differences):,} differences** ({time.perf_counter() - began:.0f} s).\n\n"
-        + table(["", "count"], [[name, f"{count:,}"] for name, count in sorted(counts.items())])
+        f"**{len(seen.differences):,} differences** ({seconds:.0f} s).\n\n" + table(["", "count"], sorted(seen.rows))
     )
 
 
@@ -542,8 +517,6 @@ def agree(report: Report, *, quick: bool) -> None:
 
 def attack(report: Report, *, quick: bool) -> None:
     """What an attacker who knows everything but the key makes of a release."""
-    import inversion_attack
-
     inversion_attack.figures(report, "inversion", quick=quick)
 
 
@@ -565,9 +538,5 @@ FIGURES: dict[str, Callable[..., None]] = {
 }
 
 
-def figures(report: Report, part: str, *, quick: bool) -> None:
-    FIGURES[part](report, quick=quick)
-
-
 if __name__ == "__main__":
-    sys.exit(run_parts("adjustment.py", "Controlled tabular adjustment", PARTS, figures, __doc__))
+    sys.exit(run_parts("adjustment.py", "Controlled tabular adjustment", PARTS, measure.one_of(FIGURES), __doc__))

@@ -1,8 +1,10 @@
-"""Certificate mutations: valid certificates with one field changed; whatever makes a claim false must be rejected by the verifier.
+"""Certificate mutations: valid certificates and their public files with one thing changed; whatever makes a claim false must be rejected.
 
 The change is made before anything is hashed, so no checksum catches it. Each mutant is judged by a reading of docs/certificate.md written here once
 more, in plain whole numbers and without the package: is the file well formed, is every claim true (exact linear programs, enumeration), is all
-evidence what the specification asks for. A mutant that fails any of these and is accepted is a failure; so is a valid certificate that is rejected.
+evidence what the specification asks for; does release.csv, read field by field, print what the certificate says and nothing else. A mutant that
+fails any of these and is accepted is a failure; so is a valid certificate, or a valid public file, that is rejected. Every kind of what is printed is
+there: values under each rule, withheld values, ranges, and nothing.
 
     python benchmarks/certificate_mutations.py --cases 100000 --seed 0      all, twenty minutes; exits 1 on a failure
     python benchmarks/certificate_mutations.py --quick                      2,000 mutations
@@ -11,7 +13,10 @@ evidence what the specification asks for. A mutant that fails any of these and i
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
+import hashlib
+import io
 import json
 import re
 import signal
@@ -215,19 +220,24 @@ class Reading:
     """A certificate, columns written out; raises MalformedError."""
 
     def __init__(self, c: Json) -> None:
-        (form, version, salt, method, decimals, weight_decimals, equations, nominal, lower, upper, published, allowed, weight, target, objective,
-         knowledge, protection, levels, attackers, definitions, witnesses, bound, status, engine) = entries(
-            c, "format", "version", "salt", "method", "decimals", "weight_decimals", "equations", "nominal", "lower", "upper", "published",
+        (form, version, salt, method, decimals, weight_decimals, labels, equations, nominal, lower, upper, printed, allowed, weight, target,
+         objective, knowledge, protection, levels, attackers, definitions, witnesses, bound, status, engine) = entries(
+            c, "format", "version", "salt", "method", "decimals", "weight_decimals", "labels", "equations", "nominal", "lower", "upper", "printed",
             "allowed", "weight", "target", "objective", "knowledge", "protection", "levels", "attackers", "definitions", "witnesses", "bound",
             "status", "engine",
         )  # fmt: skip
         text(form, "cellward certificate")
-        need(whole(version) == 3, "another version")
+        need(whole(version) == 4, "another version")
         need(re.fullmatch("[0-9a-fA-F]{64}", text(salt)), "salt is not 64 hexadecimal digits")
         need(type(method) is dict and type(method.get("name")) is str, "the method has no name")
         self.method = method
-        whole(decimals, 0)
+        self.decimals = whole(decimals, 0)
         whole(weight_decimals, 0)
+        need(max(decimals, weight_decimals) <= 40, "more than 40 decimals")
+        names, digest = entries(labels, "column", "sha256")
+        need(type(names) is list and len({text(name) for name in names}) == len(names), "label columns of one name")
+        need(re.fullmatch("[0-9a-f]{64}", text(digest)), "sha256 is not 64 hexadecimal digits")
+        self.names, self.digest = names, digest
         self.a = numbers(nominal)
         self.n = n = len(self.a)
         length, rhs, cell, coef = entries(equations, "length", "rhs", "cell", "coef")
@@ -242,19 +252,11 @@ class Reading:
             self.rows.append((right, terms))
         self.m = len(self.rows)
         self.lower, self.upper = bounds(lower, n), bounds(upper, n)
-        self.v = None if published is None else numbers(published, n)
-        los, his, self.step = (column(x, n) for x in entries(allowed, "lo", "hi", "step"))
-        need(
-            all(s >= 0 and (s or lo == hi) for lo, hi, s in zip(los, his, self.step, strict=True)),
-            "allowed: no such set",
-        )
-        self.sets = [
-            Steps(lo, s, max(0, (hi - lo) // s + 1) if s else 1) for lo, hi, s in zip(los, his, self.step, strict=True)
-        ]
-        self.w = column(weight, n, 0)
-        self.t = self.a if target is None else numbers(target, n)
-        self.objective = None if objective is None else whole(objective, 0)
         self._read_knowledge(knowledge)
+        self._read_printed(printed)
+        self._read_allowed(allowed, target)
+        self.w = column(weight, n, 0)
+        self.objective = None if objective is None else whole(objective, 0)
         self.protection = text(protection, "shown", "none asked", "ignored")
         self.levels = Levels.read(levels, n)
         need(type(attackers) is list and attackers, "no attackers")
@@ -270,12 +272,55 @@ class Reading:
         self.status = text(status, "optimal", "feasible", "infeasible")
         text(engine)
 
+    def _read_printed(self, x: Json) -> None:
+        self.kind = {"suppressed": "withheld", "interval": "ranges"}.get(self.rule, "values")
+        self.printed: list[list[Bound]] | None = None
+        self.v: list[int] | None = None
+        if x is None:
+            return
+        stated, *columns = entries(x, "kind", *(("lower", "upper") if self.kind == "ranges" else ("value",)))
+        text(stated, self.kind)
+        need(all(type(one) is list for one in columns), "a printed column is no list")
+        self.printed = [bounds(one, self.n) for one in columns]
+        self.v = numbers(columns[0], self.n) if self.kind == "values" else None
+
+    def _read_allowed(self, allowed: Json, target: Json) -> None:
+        self.step, self.sets, self.t = [], [], self.a
+        if self.kind != "values":
+            need(allowed is None and target is None, "allowed values, or a target, of what is not made of values")
+            return
+        los, his, self.step = (column(x, self.n) for x in entries(allowed, "lo", "hi", "step"))
+        need(
+            all(s >= 0 and (s or lo == hi) for lo, hi, s in zip(los, his, self.step, strict=True)),
+            "allowed: no such set",
+        )
+        self.sets = [
+            Steps(lo, s, max(0, (hi - lo) // s + 1) if s else 1) for lo, hi, s in zip(los, his, self.step, strict=True)
+        ]
+        self.t = self.a if target is None else numbers(target, self.n)
+
+    def cost(self) -> int | None:
+        """Check 1: what the printed columns cost."""
+        if self.printed is None:
+            return None
+        if self.v is not None:
+            return sum(w * abs(v - t) for w, v, t in zip(self.w, self.v, self.t, strict=True))
+        if self.kind == "withheld":
+            return sum(w for w, v in zip(self.w, self.printed[0], strict=True) if v is None)
+        total = 0
+        for w, low, high, least, most in zip(self.w, *self.printed, self.lower, self.upper, strict=True):
+            ends = [least if low is None else low, most if high is None else high]
+            if ends[0] is None or ends[1] is None:
+                return None
+            total += w * (ends[1] - ends[0])
+        return total
+
     def _read_knowledge(self, x: Json) -> None:
         need(type(x) is dict, "knowledge is no object")
         rule = text(x.get("rule"), "rounded", "perturbed", "interval", "suppressed", "adjusted")
         names = {
-            "rounded": ("kind", "base", "steps"), "perturbed": ("kind", "form", "amount"), "interval": ("lo", "hi"),
-            "suppressed": ("withheld",), "adjusted": ("most",),
+            "rounded": ("kind", "base", "steps"), "perturbed": ("kind", "form", "amount"), "interval": (),
+            "suppressed": (), "adjusted": ("most",),
         }[rule]  # fmt: skip
         entries(x, "rule", *names, *(["small"] if rule == "rounded" and "small" in x else []))
         self.small = text(x["small"], "up", "zero") if "small" in x else None
@@ -287,11 +332,7 @@ class Reading:
         elif rule == "perturbed":
             text(x["form"], "distance", "base")
             self.knowledge["amount"] = column(x["amount"], self.n, 0)
-        elif rule == "interval":
-            self.knowledge |= {"lo": bounds(x["lo"], self.n), "hi": bounds(x["hi"], self.n)}
-        elif rule == "suppressed":
-            increasing(x["withheld"], self.n)
-        elif x["most"] is not None:
+        elif rule == "adjusted" and x["most"] is not None:
             self.knowledge["most"] = column(x["most"], self.n, 0)
 
     def _read_bound(self, x: Json) -> None:
@@ -336,16 +377,14 @@ def within(x: Sequence[int], lo: Sequence[Bound], hi: Sequence[Bound], d: int = 
 
 def box(r: Reading) -> tuple[list[Bound], list[Bound], bool]:
     """Check 3: what the public learns of every cell, and whether it learns that values are whole."""
-    assert r.v is not None
+    assert r.printed is not None
+    if r.v is None:  # a value that is not withheld, or the ends of a range
+        return r.printed[0], r.printed[-1], False
     k, lo, hi = r.knowledge, [], []
     for i, (a, v) in enumerate(zip(r.a, r.v, strict=True)):
         low: Bound
         high: Bound
-        if r.rule == "interval":
-            low, high = k["lo"][i], k["hi"][i]
-        elif r.rule == "suppressed":
-            low, high = (None, None) if i in k["withheld"] else (v, v)
-        elif r.rule == "adjusted":
+        if r.rule == "adjusted":
             low, high = (None, None) if k["most"] is None else (v - k["most"][i], v + k["most"][i])
         elif r.rule == "rounded":
             base, s = k["base"][i], k["steps"]
@@ -443,6 +482,12 @@ def regions(r: Reading) -> list[Region]:
     ]
 
 
+NAMED = {
+    "controlled rounding": "rounded", "cell perturbation": "perturbed", "controlled tabular adjustment": "adjusted",
+    "cell suppression": "suppressed", "interval publication": "interval",
+}  # fmt: skip
+
+
 def plain_claim(r: Reading) -> str | None:
     """A claim that is false by looking at it: checks 1 to 4, and 7 and 8 as far as they are about words."""
     if misses(r.rows, r.a):
@@ -451,8 +496,12 @@ def plain_claim(r: Reading) -> str | None:
         return "the true values leave the public bounds"
     if not all(within(r.a, k.lower, k.upper) for k in r.attackers):
         return "the true values leave an attacker's bounds"
-    if (r.v is None) != (r.status == "infeasible") or (r.v is None) != (r.objective is None):
-        return "values, objective and status contradict each other"
+    if (r.printed is None) != (r.status == "infeasible"):
+        return "status and what is printed contradict each other"
+    if r.objective != r.cost():
+        return "another objective"
+    if NAMED.get(r.method["name"], r.rule) != r.rule or (r.kind != "values" and r.method["name"] not in NAMED):
+        return "the method is not one of this rule"
     if r.method.get("small_counts") != r.small:
         return "the method says something else of small counts"
     rounding = r.method["name"] == "controlled rounding"
@@ -474,23 +523,21 @@ def plain_claim(r: Reading) -> str | None:
         return "a cell was not free to be perturbed, or further than stated"
     if r.protection == "none asked" and any(k.asked(r.levels) for k in r.attackers):
         return "a level is asked"
-    if r.v is None:
+    if r.printed is None:
         return None
-    if misses(r.rows, r.v):
+    if r.v is not None and misses(r.rows, r.v):
         return "the published values miss an equation"
-    if not all(v in own for v, own in zip(r.v, r.sets, strict=True)):
+    if r.v is not None and not all(v in own for v, own in zip(r.v, r.sets, strict=True)):
         return "a published value is not allowed"
-    if rounding:
+    if rounding and r.v is not None:
         for i, v in enumerate(r.v):
             low, high, step = roundings(r, i)
             if v % step or not low <= v <= high:
                 return "a published value is not a rounding"
-    if r.objective != sum(w * abs(v - t) for w, v, t in zip(r.w, r.v, r.t, strict=True)):
-        return "another objective"
     lo, hi, _ = box(r)
     if not within(r.a, lo, hi):
         return "the true values leave the box"
-    if r.value == "infeasible" or (isinstance(r.value, Fraction) and r.value > r.objective):
+    if r.value == "infeasible" or (isinstance(r.value, Fraction) and r.objective is not None and r.value > r.objective):
         return "the bound exceeds the objective"
     return None
 
@@ -549,8 +596,8 @@ class Evidence:
         self.wrong = wrong_definitions(r)
         self.unshown: list[Level] = []
         self.asked = [(k, *one) for k, own in enumerate(r.attackers) for one in own.asked(r.levels)]
-        if r.v is None:
-            # The specification does not say what the public learns from nothing: only that witnesses would be needed.
+        if r.printed is None:
+            # What the public would learn from nothing matters to nobody: only that witnesses would be needed.
             self.wrong = self.wrong or (
                 "levels of nothing published" if r.protection == "shown" and self.asked else None
             )
@@ -637,6 +684,8 @@ def wrong_bound(r: Reading) -> str | None:
 
 def derive(r: Reading) -> Derived | str:
     """What the tree shows; a text when it shows nothing."""
+    if r.kind != "values":
+        return Derived(None) if r.unit == (1, []) and not r.tree else "a bound of what is not made of values"
     g, multipliers = r.unit
     right, m = slope(r, multipliers)
     residue = right
@@ -819,7 +868,7 @@ def judge(content: Json, oracle: Oracle, *, thorough: bool = False) -> Judgement
 
 def unprotected(r: Reading, levels: Sequence[Level], oracle: Oracle) -> str | None:
     """One of these levels that an attacker comes closer than, though all are said to be shown."""
-    if r.v is None or r.protection != "shown":
+    if r.printed is None or r.protection != "shown":
         return None
     if r.rule == "adjusted" and r.knowledge["most"] is None:
         return published_within(r)
@@ -840,14 +889,175 @@ def beaten(r: Reading, oracle: Oracle) -> str | None:
     return None
 
 
+# ---- the specification: public files -------------------------------------------------------------------------------------------------------------
+
+
+def fields(data: str) -> list[list[str]]:
+    """The rows of a CSV (RFC 4180), read from left to right."""
+    rows, k = [], 0
+    while k < len(data):
+        row: list[str] = []
+        while not row or data[k : k + 1] == ",":
+            k += 1 if row else 0
+            if data[k : k + 1] == '"':
+                own, k = "", k + 1
+                while True:
+                    end = data.find('"', k)
+                    need(end >= 0, "a quote that nobody closes")
+                    own, k = own + data[k:end], end + 1
+                    if data[k : k + 1] != '"':
+                        break
+                    own, k = own + '"', k + 1
+            else:
+                end = min((i for i in (data.find(x, k) for x in ",\r\n") if i >= 0), default=len(data))
+                own, k = data[k:end], end
+            row.append(own)
+        rows.append(row)
+        ended = next((x for x in ("\r\n", "\n") if data.startswith(x, k)), "")
+        need(ended or k == len(data), "something behind a closing quote, or a CR alone")
+        k += len(ended)
+    return rows
+
+
+def is_number(field: str, number: int, decimals: int) -> bool:
+    """Whether a printed field is this number of units 10^−decimals."""
+    left, point, right = field.removeprefix("-").partition(".")
+    digits = set("0123456789")
+    if not left or (point and not right) or not set(left + right) <= digits or max(len(left), len(right)) > 40:
+        return False
+    kept, rest = right[:decimals].ljust(decimals, "0"), right[decimals:]
+    value = int(left + kept) * (-1 if field.startswith("-") else 1)
+    return not rest.strip("0") and value == number
+
+
+def judge_release(content: Json, data: bytes) -> Judgement:
+    """Check 9: whether release.csv is what a certificate says, which itself is well formed."""
+    r = Reading(content)
+    if r.printed is None:
+        return Judgement(FALSE, "there is a release, and nothing is published")
+    try:
+        heading, *rows = fields(data.decode())
+    except (ValueError, MalformedError) as error:
+        return Judgement(MALFORMED, str(error))
+    names = ["lower", "upper"] if r.kind == "ranges" else ["value"]
+    if heading != [*r.names, *(_apart(name, r.names) for name in names)]:
+        return Judgement(FALSE, "another heading")
+    if len(rows) != r.n or any(len(row) != len(heading) for row in rows):
+        return Judgement(FALSE, "more or fewer rows, or fields in one of them")
+    width = len(r.names)
+    for k, one in enumerate(r.printed):
+        for number, row in zip(one, rows, strict=True):
+            field = row[width + k]
+            if field != "" if number is None else not is_number(field, number, r.decimals):
+                return Judgement(FALSE, f"{field!r} is printed, and should be {number}")
+    if hashlib.sha256(canonical([row[:width] for row in rows]).encode()).hexdigest() != r.digest:
+        return Judgement(FALSE, "other labels")
+    return Judgement(TRUE)
+
+
+def _apart(name: str, others: list[str]) -> str:
+    return _apart(f"published {name}", others) if name in others else name
+
+
+def judge_statement(content: Json, data: bytes) -> Judgement:
+    """Check 9: whether release.json is what a certificate says."""
+    pairs: list[list[tuple[str, Json]]] = []
+
+    def keep(own: list[tuple[str, Json]]) -> dict[str, Json]:
+        pairs.append(own)
+        return dict(own)
+
+    try:
+        stated = json.loads(data.decode(), object_pairs_hook=keep)
+    except (ValueError, RecursionError) as error:
+        return Judgement(MALFORMED, str(error))
+    if any(len({key for key, _ in own}) < len(own) for own in pairs):
+        return Judgement(FALSE, "something is said twice")
+    right = statement(content)
+    same = type(stated) is dict and set(stated) == set(right)
+    same = same and all(canonical(stated[key]) == canonical(value) for key, value in right.items())
+    return Judgement(TRUE) if same else Judgement(FALSE, "it says something else than the certificate")
+
+
+# ---- the public files of a certificate -----------------------------------------------------------------------------------------------------------
+
+
+def statement(content: Json) -> Json:
+    """What release.json says."""
+    digest = hashlib.sha256(canonical(content).encode()).hexdigest()
+    kind = content["printed"]["kind"]
+    return {"method": content["method"], "decimals": content["decimals"], "printed": kind, "certificate": digest}
+
+
+LABELS = (
+    "region",
+    "kind",
+    "value",
+    "lower",
+    "upper",
+    "published value",
+    "published lower",
+    "cell",
+    "a,b",
+    'q"t',
+    "größe",
+    "",
+)
+
+
+def labelled(content: Json, rng: Random) -> tuple[Json, list[list[str]]]:
+    """A certificate with label columns and labels of all kinds, and its release in rows."""
+    names = rng.sample(LABELS, rng.randint(1, 3))
+    letters = rng.choice(("ab", 'a,"b', "a\nb\r", "aäß€", "012."))
+    labels = [["".join(rng.choices(letters, k=rng.randint(0, 4))) for _ in names] for _ in content["nominal"]]
+    digest = hashlib.sha256(canonical(labels).encode()).hexdigest()
+    content = content | {"labels": {"column": names, "sha256": digest}}
+    if content["printed"] is None:
+        return content, []
+    columns = {key: column for key, column in sorted(content["printed"].items()) if key != "kind"}
+    rows = [[*names, *(_apart(key, names) for key in columns)]]
+    rows += [
+        [*own, *(decimal(x, content["decimals"]) for x in numbers)]
+        for own, *numbers in zip(labels, *columns.values(), strict=True)
+    ]
+    return content, rows
+
+
+def decimal(x: Bound, decimals: int) -> str:
+    """A printed field."""
+    if x is None:
+        return ""
+    digits = str(abs(x)).rjust(decimals + 1, "0")
+    return (
+        "-" * (x < 0) + digits[: len(digits) - decimals] + ("." + digits[len(digits) - decimals :] if decimals else "")
+    )
+
+
+def written(rows: list[list[str]], end: str = "\n") -> str:
+    """The text of release.csv."""
+    quoted = [[f'"{x.replace(chr(34), chr(34) * 2)}"' if set(x) & set(',"\r\n') else x for x in row] for row in rows]
+    return "".join(",".join(row) + end for row in quoted)
+
+
 # ---- mutations -----------------------------------------------------------------------------------------------------------------------------------
 
 WORDS = (
     "optimal", "feasible", "infeasible", "shown", "none asked", "ignored", "dual", "farkas", "modular", "strict", "paper", "rounded", "perturbed",
     "interval", "suppressed", "adjusted", "distance", "base", "controlled rounding", "cell perturbation", "by hand", "external", "", "0", "1/2", "up",
-    "zero", "free",
+    "zero", "free", "values", "withheld", "ranges", "cell suppression", "interval publication", "controlled tabular adjustment", "0" * 64,
 )  # fmt: skip
-RICH = ("allowed", "attackers", "bound", "definitions", "equations", "knowledge", "levels", "target", "witnesses")
+RICH = (
+    "allowed",
+    "attackers",
+    "bound",
+    "definitions",
+    "equations",
+    "knowledge",
+    "levels",
+    "printed",
+    "target",
+    "witnesses",
+)
 """Parts that are drawn three times as often as the others, unless they are empty."""
 DEEPER = 0.93
 """How often a mutation goes on into a list or an object, rather than changing it as a whole."""
@@ -927,10 +1137,10 @@ def _change(holder: Json, at: Any, content: Json, rng: Random) -> str:
     elif type(value) is bool:
         holder[at] = new = rng.choice((not value, not value, not value, int(value), None, "true"))
     elif value is None:
-        lists = [
-            json.loads(json.dumps(content[key])) for key in ("nominal", "published") if type(content.get(key)) is list
-        ]
-        holder[at] = new = rng.choice((0, 1, -1, 5, 10**6, [], {}, "", False, *lists))
+        true = content.get("nominal")
+        lists = [json.loads(json.dumps(true))] if type(true) is list else []
+        here = true[at] if lists and type(at) is int and at < len(true) else 0  # where it is withheld, the true value
+        holder[at] = new = rng.choice((here, here, 0, 1, -1, 5, 10**6, [], {}, "", False, *lists, *lists))
     elif type(value) is list:
         holder[at] = new = _other_list(value, content, rng)
     else:
@@ -979,12 +1189,105 @@ def _other_list(x: list[Json], content: Json, rng: Random) -> Json:
     ))  # fmt: skip
 
 
+def mutate_release(content: Json, original: list[list[str]], rng: Random) -> tuple[str, bytes]:
+    """release.csv with one thing changed: a field, a row, a column, the labels, or some letter of its text."""
+    rows, true = [row[:] for row in original], [decimal(x, content["decimals"]) for x in content["nominal"]]
+    width, n = len(content["labels"]["column"]), len(rows) - 1
+    i, other = rng.randint(1, n), rng.randint(1, n)
+    k = rng.randrange(width, len(rows[0]))
+    what = rng.choice((
+        "field", "field", "field", "true value", "true value", "true values", "empty", "swap rows", "swap labels", "rotate labels", "delete row",
+        "double row", "insert column", "insert true values", "delete column", "swap columns", "heading", "one field more", "one field less",
+        "label", "label", "letter", "letter", "letter", "delete letter", "line ends", "digits", "order",
+    ))  # fmt: skip
+    if what == "field":
+        rows[i][k] = rng.choice((_other_field(rows[i][k], rng), rows[other][k]))
+    elif what == "true value":
+        rows[i][k] = true[i - 1]
+    elif what == "true values":
+        for row, x in zip(rows[1:], true, strict=True):
+            row[k] = x
+    elif what == "empty":
+        rows[i][k] = ""
+    elif what == "swap rows":
+        rows[i], rows[other] = rows[other], rows[i]
+    elif what == "swap labels":
+        rows[i][:width], rows[other][:width] = rows[other][:width], rows[i][:width]
+    elif what == "rotate labels":
+        for row, own in zip(rows[1:], original[2:] + original[1:2], strict=True):
+            row[:width] = own[:width]
+    elif what == "delete row":
+        del rows[i]
+    elif what == "double row":
+        rows.insert(rng.choice((i, n + 1)), rows[i])
+    elif what in ("insert column", "insert true values"):
+        at = rng.randint(0, len(rows[0]))
+        for row, x in zip(rows, [rng.choice(("value", "x", "true")), *true], strict=True):
+            row.insert(at, x if what == "insert true values" else "")
+    elif what == "delete column":
+        at = rng.randrange(len(rows[0]))
+        rows = [row[:at] + row[at + 1 :] for row in rows]
+    elif what == "swap columns":
+        at, to = rng.randrange(len(rows[0])), rng.randrange(len(rows[0]))
+        for row in rows if rng.random() < 0.5 else rows[1:]:
+            row[at], row[to] = row[to], row[at]
+    elif what == "heading":
+        at = rng.randrange(len(rows[0]))
+        rows[0][at] = rng.choice(
+            (rows[0][at].upper(), f"published {rows[0][at]}", rows[0][at] + " ", "", rng.choice(LABELS))
+        )
+    elif what == "one field more":
+        rows[i].insert(rng.randint(0, len(rows[i])), rng.choice(("", true[i - 1])))
+    elif what == "one field less":
+        del rows[i][rng.randrange(len(rows[i]))]
+    elif what == "label":
+        at = rng.randrange(width)
+        rows[i][at] = rng.choice((rows[i][at] + " ", rows[i][at][:-1], rows[other][at], rows[i][at].upper()))
+    elif what == "digits":
+        rows[i][k] += ("" if "." in rows[i][k] else ".") + "0" * rng.choice((1, 5, 39, 41))
+    elif what == "order":
+        rows[1:] = sorted(rows[1:])
+    text = written(rows, "\r\n" if what == "line ends" else "\n")
+    at = rng.randrange(len(text))
+    if what == "letter":
+        text = text[:at] + rng.choice('0123456789,,"\n\r .-+eéa\ufeff٣') + text[at + rng.choice((0, 1)) :]
+    elif what == "delete letter":
+        text = text[:at] + text[at + 1 :]
+    return what, text.encode()
+
+
+def _other_field(field: str, rng: Random) -> str:
+    """A printed field that says something else, or the same in another way."""
+    return rng.choice((
+        field + "0", "0" + field, "-" + field, "+" + field, field + "e0", " " + field, field + " ", field[:-1], field + "1", field.replace("1", "2"),
+        "0", "x", "-", ".", field + ".", "NaN", "1_0", "٣", f"({field})",
+    ))  # fmt: skip
+
+
+def mutate_statement(content: Json, rng: Random) -> tuple[str, bytes]:
+    """release.json with one thing changed."""
+    original = canonical(statement(content))
+    luck = rng.random()
+    if luck < 0.6:
+        mutant = mutate(original, rng)
+        return mutant.what, json.dumps(mutant.content, indent=rng.choice((None, 2))).encode()
+    if luck < 0.7:
+        key = rng.choice(("method", "decimals", "printed", "certificate", "name"))
+        return f"{key} twice", original.replace(f'"{key}":', f'"{key}":0,"{key}":', 1).encode()
+    at = rng.randrange(len(original))
+    text = (
+        original[:at]
+        + rng.choice(("0", '"', " ", "\n", "}", ",", "a", "1.0", "\\u0041"))
+        + original[at + rng.choice((0, 1)) :]
+    )
+    return "a letter", text.encode()
+
+
 def made_to_fit(content: Json, r: Reading) -> Json:
     """The same with right-hand sides, objective, status, base and bound as the rest has them, so that what is false lies deeper."""
     out = json.loads(json.dumps(content))
     out["equations"]["rhs"] = [sum(c * r.a[i] for i, c in terms.items()) for _, terms in r.rows]
-    found = None if r.v is None else sum(w * abs(v - t) for w, v, t in zip(r.w, r.v, r.t, strict=True))
-    out |= {"objective": found, "status": "infeasible" if r.v is None else "feasible"}
+    out |= {"objective": r.cost(), "status": "infeasible" if r.printed is None else "feasible"}
     if r.method["name"] == "controlled rounding" and r.rule == "rounded":
         out["knowledge"] |= {"base": r.step, "steps": r.method.get("steps")}
     try:
@@ -1001,7 +1304,8 @@ def made_to_fit(content: Json, r: Reading) -> Json:
 def expanded(content: Json, rng: Random) -> Json:
     """The same certificate with some columns written out: what it says stays the same."""
     n, out = len(content["nominal"]), json.loads(json.dumps(content))
-    places = [(out, "weight"), (out, "lower"), (out, "upper")] + [(out["allowed"], key) for key in ("lo", "hi", "step")]
+    places = [(out, "weight"), (out, "lower"), (out, "upper")]
+    places += [(out["allowed"], key) for key in ("lo", "hi", "step") if out["allowed"] is not None]
     for holder, key in places:
         if type(holder[key]) is not list and rng.random() < 0.5:
             holder[key] = [holder[key]] * n
@@ -1028,7 +1332,7 @@ def bank(seed: int = 0) -> Iterator[tuple[str, Json]]:
     for number in range(160):
         case = random_case(number)
         for name, content in _rounded(case.kind, case.table, case.base, case.weights, rng):
-            kind = f"{case.kind}, infeasible" if content["published"] is None else case.kind
+            kind = f"{case.kind}, infeasible" if content["printed"] is None else case.kind
             kind += ", searched" if len(content["bound"]["tree"]) > 1 else ""
             found[kind] += 1
             if found[kind] <= (3 if kind == case.kind else 2):
@@ -1043,10 +1347,13 @@ def bank(seed: int = 0) -> Iterator[tuple[str, Json]]:
                 yield f"{name}, seed {number}", content
     for k, name in enumerate([*BANK] * 2):
         yield from _tight(name, BANK[name](), ("strict", "paper")[k % 2], rng)
-    for k, rule in enumerate(HAND * 2):
-        yield from _by_hand(
+    for k, rule in enumerate(HAND * 2 + ("suppressed", "interval") * 4):
+        for name, content in _by_hand(
             rule, (BANK["two_dimensional"], BANK["hierarchical"], BANK["three_dimensional"])[k % 3](), rng
-        )
+        ):
+            yield name, content
+            if rule in ("suppressed", "interval") and k < len(HAND):
+                yield f"{name}, infeasible", _unpublished(content)
     for k, (form, kind) in enumerate(
         (("base", "strict"), ("base", "paper"), ("distance", "strict"), ("distance", "paper"))
     ):
@@ -1127,6 +1434,18 @@ def _tight(name: str, made: cw.Table, kind: str, rng: Random) -> Iterator[tuple[
     yield f"{name}, tight, {kind}", json.loads(p.certificate().text)
 
 
+def _unpublished(content: Json) -> Json:
+    """The same where nothing was found to publish."""
+    asked = content["protection"] != "none asked"
+    return content | {
+        "printed": None,
+        "objective": None,
+        "status": "infeasible",
+        "witnesses": [],
+        "protection": "ignored" if asked else "none asked",
+    }
+
+
 HAND = (
     "suppressed", "interval", "perturbed distance paper", "perturbed distance strict", "perturbed base paper", "perturbed base strict",
     "adjusted", "adjusted freely", "rounded paper", "rounded strict",
@@ -1143,17 +1462,20 @@ def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json
     kind: Any = words[-1]
     method: dict[str, Any] = {"name": "by hand"}
     if words[0] == "suppressed":
-        v, allowed = a, AllowedSet(a, a, np.zeros(n, np.int64))
-        knowledge = Knowledge.suppressed(v, np.array(sorted(rng.sample(range(n), n - 2))))
+        method["name"] = "cell suppression"
+        knowledge = Knowledge.suppressed(a, np.array(sorted(rng.sample(range(n), rng.choice((n - 2, n - 4, n // 2))))))
     elif words[0] == "interval":
         far = cw.exact.NO_BOUND
         lo, hi = (np.array([int(x) + way * rng.randint(0, 6) for x in a]) for way in (-1, 1))
         lo[0], hi[0] = rng.choice((-far, lo[0])), far
+        lo[-1], hi[-1] = -far, rng.choice((hi[-1], far))
+        method["name"] = "interval publication"
         knowledge = Knowledge.interval(lo, hi)
     elif words[0] == "perturbed":
         form: Any = words[1]
         knowledge = Knowledge.perturbed(v, five, form=form, kind=kind, a=a)
     elif words[0] == "adjusted":
+        method["name"] = rng.choice(("by hand", "controlled tabular adjustment"))
         knowledge = Knowledge.adjusted(v, None if "freely" in words else five)
     else:
         method = {"name": "controlled rounding", "steps": 2}
@@ -1269,11 +1591,13 @@ def _following(small: Any, rng: Random) -> Iterator[tuple[str, Json]]:
 
 @dataclass
 class Result:
-    """What came of all mutants: (part, judgement, accepted) counted, likewise for those made to fit again, and each failure in words."""
+    """What came of all mutants: (part, judgement, accepted) counted, likewise for those made to fit again and for releases
+    beside certificates that still hold, and each failure in words."""
 
     certificates: int = 0
     counts: Counts = field(default_factory=Counter)
     fitted: Counts = field(default_factory=Counter)
+    beside: Counts = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     open: int = 0
     seconds: float = 0.0
@@ -1288,10 +1612,12 @@ class Result:
             still = [_count(self.counts, key, TRUE, accepted) for accepted in (True, False)]
             rows.append([f"`{key}`" if key else "all", *(f"{x:,}" for x in (*own, rejected, *still))])
         return (
-            f"Valid certificates of {self.certificates} small tables, all accepted unless listed as a failure. Single-field mutations, made before "
-            f"anything is hashed: {_told(self.counts)} Of those false in a claim or in evidence, again with right-hand sides, objective, status and "
-            f"bound made to fit: {_told(self.fitted)} In {self.open:,} of all these a level was judged by its evidence alone (no ends found in "
-            f"{SECONDS} s). **{len(self.failures)} failures** ({self.seconds:.0f} s).\n\n{table(head, rows)}"
+            f"Valid certificates of {self.certificates} small tables, all accepted unless listed as a failure, and their public files. One-field "
+            "mutations of certificates, made before anything is hashed, and mutations of release.csv and release.json (values under each rule, "
+            f"withheld values, ranges): {_told(self.counts)} Of certificates false in claim or evidence, again with equations, objective, status and "
+            f"bound made to fit: {_told(self.fitted)} The unchanged release.csv beside changed certificates that still hold: {_told(self.beside)} "
+            f"In {self.open:,} of all these a level was judged by its evidence alone (no ends found in {SECONDS} s). "
+            f"**{len(self.failures)} failures** ({self.seconds:.0f} s).\n\n{table(head, rows)}"
         )
 
 
@@ -1320,6 +1646,17 @@ def accepted(content: Json) -> tuple[bool, str]:
     return bool(verdict), verdict.reason
 
 
+def accepted_release(content: Json, data: bytes, *, table: bool) -> bool:
+    """Whether the verifier takes release.csv (or release.json) for that of a certificate."""
+    digest = hashlib.sha256(canonical(content).encode()).hexdigest()
+    try:
+        return bool(
+            checker.compare_release(data, content) if table else checker.compare_statement(data, content, digest)
+        )
+    except checker.Refused:
+        return False
+
+
 def accepted_file(content: Json, path: Path) -> bool:
     path.write_bytes(gzip.compress(canonical(content).encode(), 1))
     return bool(checker.verify(path))
@@ -1337,20 +1674,69 @@ def run(cases: int, seed: int) -> Result:
                 result.failures.append(f"{name}: a certificate of the package is {judgement.kind}: {judgement.reason}")
             if not good:
                 result.failures.append(f"{name}: a valid certificate is rejected: {reason}")
-    originals = [(name, canonical(content)) for name, content in certificates]
+    originals = [(name, *labelled(content, rng)) for name, content in certificates]
+    published = [one for one in originals if one[1]["printed"] is not None]
+    for name, content, rows in published:
+        for end in ("\n", "\r\n"):
+            if judge_release(content, data := written(rows, end).encode()).kind != TRUE or not accepted_release(
+                content, data, table=True
+            ):
+                result.failures.append(f"{name}: a valid release.csv is rejected")
+        if not accepted_release(content, json.dumps(statement(content)).encode(), table=False):
+            result.failures.append(f"{name}: a valid release.json is rejected")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certificate.json.gz"
         for number in range(cases):
-            name, original = originals[number % len(originals)]
-            mutant = mutate(original, rng)
+            if number % 4 == 3:
+                name, content, rows = published[number // 4 % len(published)]
+                faults = _try_public(content, rows, number, rng, result, Path(folder))
+                result.failures += [f"{name}, mutant {number} of seed {seed}: {fault}" for fault in faults]
+                continue
+            name, content, rows = originals[number % len(originals)]
+            mutant = mutate(canonical(content), rng)
             if number % BY_FILE == 0 and accepted_file(mutant.content, path) != accepted(mutant.content)[0]:
                 result.failures.append(
                     f"{name}, mutant {number}, {mutant.what}: another verdict on the file than in memory"
                 )
+            result.failures += [
+                f"{name}, mutant {number}, {mutant.what}: {fault}" for fault in _beside(mutant, rows, result)
+            ]
             for fault in _try(mutant, oracle, result, path):
                 result.failures.append(f"{name}, mutant {number} of seed {seed}, {mutant.what}: {fault}")
     result.open, result.seconds = oracle.open, time.perf_counter() - began
     return result
+
+
+def _try_public(
+    content: Json, rows: list[list[str]], number: int, rng: Random, result: Result, folder: Path
+) -> Iterator[str]:
+    """Judge and count one mutant of a public file: of release.csv, and of release.json in one of five."""
+    table = number % 20 != 3
+    what, data = mutate_release(content, rows, rng) if table else mutate_statement(content, rng)
+    judgement = judge_release(content, data) if table else judge_statement(content, data)
+    file = "release.csv" if table else "release.json"
+    good = accepted_release(content, data, table=table)
+    result.counts[file, judgement.kind, good] += 1
+    if good and judgement.kind != TRUE:
+        yield f"{file}, {what}: accepted though {judgement.kind}: {judgement.reason}"
+    if number % BY_FILE < 20:
+        (folder / file).write_bytes(data)
+        accepted_file(content, folder / "certificate.json.gz")
+        with contextlib.redirect_stdout(io.StringIO()):
+            code = checker.main([str(folder / "certificate.json.gz"), str(folder / file)])
+        if code != (0 if good else 1):
+            yield f"{file}, {what}: another verdict on the files than in memory"
+
+
+def _beside(mutant: Mutant, rows: list[list[str]], result: Result) -> Iterator[str]:
+    """A changed certificate that holds, beside the release of the one that it was made of."""
+    if not rows or not accepted(mutant.content)[0]:
+        return
+    data = written(rows).encode()
+    judgement, good = judge_release(mutant.content, data), accepted_release(mutant.content, data, table=True)
+    result.beside[mutant.key, judgement.kind, good] += 1
+    if good and judgement.kind != TRUE:
+        yield f"release.csv beside it accepted though {judgement.kind}: {judgement.reason}"
 
 
 def _try(mutant: Mutant, oracle: Oracle, result: Result, path: Path) -> Iterator[str]:

@@ -13,13 +13,12 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-
+import measure  # noqa: F401  # isort: skip (finds the oracles)
 import random_tables
+import zero_restricted
 from results import table, write_section
 
 import cellward as cw
@@ -38,7 +37,7 @@ class RoundingWithoutFlow(cw.ControlledRounding):
     engines = (VertexThenBlocks(),)
 
 
-def spread(case: random_tables.Case) -> int:
+def spread(case: zero_restricted.Case) -> int:
     """The largest cost in units of the costs' common divisor, as the engines measure it."""
     instance = Instance.of(case.table, weights=case.weights)
     base = amounts(instance, case.base, "base")
@@ -55,7 +54,7 @@ def trial(seed: int) -> tuple[int, str, bool] | None:
     heavy = rng.random(case.table.cells) < 0.3
     weights = np.where(heavy, ratio, 1) * rng.integers(0, 4, case.table.cells)
     case = replace(case, weights=weights.tolist())
-    truth = random_tables.brute_force(case)
+    truth = zero_restricted.brute_force(case)
     if truth.status != "optimal":
         return None
     try:

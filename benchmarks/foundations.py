@@ -10,21 +10,18 @@ import argparse
 import subprocess
 import sys
 import time
-from collections import Counter
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "golden"))
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "contract"))
-
+import measure  # isort: skip (finds the oracles)
 import census
-import random_tables
+import rounding_rivals as rivals
+import zero_restricted_check
 from enumeration import every_rounding
-from peer_tauargus import round_with_tauargus
+from paper_000 import FIGURE_1, FIGURE_2C, figure_5
 from results import Report, table, write_section
-from test_paper_000 import FIGURE_1, FIGURE_2C, figure_5
+from zero_restricted_check import RoundingByFlow
 
 import cellward as cw
 from cellward.instance import Instance
@@ -59,36 +56,26 @@ def figures(report: Report) -> None:
 
 
 def brute_force(report: Report, cases: int, flow_cases: int) -> None:
-    started = time.perf_counter()
-    counts: Counter[tuple[str, str]] = Counter()
-    mismatches = []
-    for seed in range(cases):
-        case = random_tables.random_case(seed)
-        counts[case.kind, random_tables.brute_force(case).status] += 1
-        if wrong := random_tables.compare(case):
-            mismatches.append(wrong)
-    by_flow = (random_tables.compare(random_tables.random_case(seed), flow=True) for seed in range(flow_cases))
-    mismatches += [f"by flow: {wrong}" for wrong in by_flow if wrong]
-    report.require(not mismatches, f"brute force: {len(mismatches)} mismatches, first {mismatches[:1]}")
-    kinds = sorted({kind for kind, _ in counts})
-    rows = [[kind, *(counts[kind, status] for status in ("optimal", "infeasible", "refused"))] for kind in kinds]
-    rows.append(
-        [
-            "all",
-            *(sum(n for (_, s), n in counts.items() if s == status) for status in ("optimal", "infeasible", "refused")),
-        ]
+    seen, seconds = measure.many(report, "brute force", zero_restricted_check.summary, cases, 200)
+    by_flow, more = measure.many(
+        report, "brute force, by flow", partial(zero_restricted_check.summary, flow=True), flow_cases, 200
     )
+    mismatches = seen.differences + by_flow.differences
+    counts, statuses = seen.by["kind"], ("optimal", "infeasible", "refused")
+    kinds = sorted({kind for kind, _ in counts})
+    rows: list[list[object]] = [[kind, *(counts[kind, status] for status in statuses)] for kind in kinds]
+    rows.append(["all", *(sum(n for (_, s), n in counts.items() if s == status) for status in statuses)])
     report.add(
         f"### Random tables against brute force\n\n{cases:,} tables of at most 14 free cells, mixed bases, fixed cells, bounds, decimals, weights; "
         f"seeds 0 to {cases - 1:,}; status and optimum compared exactly, the first {flow_cases:,} again with every network sent to the flow solver: "
-        f"**{len(mismatches)} mismatches** ({time.perf_counter() - started:.0f} s).\n\n"
+        f"**{len(mismatches)} mismatches** ({seconds + more:.0f} s).\n\n"
         + table(["kind", "optimal", "infeasible", "refused (off the grid)"], rows)
     )
 
 
 def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> None:
     warm_up()
-    method = random_tables.RoundingByFlow(base=5)
+    method = RoundingByFlow(base=5)
     rows = []
     for size in sizes:
         rng = np.random.default_rng(size)
@@ -136,34 +123,10 @@ def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> N
 
 
 def peers(report: Report, cases: list[tuple[tuple[int, ...], int]], limit: float) -> None:
-    rows = []
-    for shape, seed in cases:
-        tbl = cw.Table.from_array(np.random.default_rng(seed).poisson(4, shape))
-        p = ROUNDING.protect(tbl)
-        equations = [tbl.relations.equation(j) for j in range(tbl.relations.equations)]
-        peer = round_with_tauargus(tbl.values.tolist(), equations, 5, limit)
-        theirs = peer.distance(tbl.values.tolist())
-        report.require(
-            p.status == "optimal" and theirs == p.objective,
-            f"peer check {shape} seed {seed}: {p.objective} against {theirs}",
-        )
-        ratio = f"{peer.seconds / p.seconds:.1f} ×" if theirs is not None else "none"
-        rows.append(
-            [
-                "×".join(map(str, shape)),
-                seed,
-                p.objective,
-                theirs,
-                f"{p.seconds:.2f}",
-                f"{peer.seconds:.2f}",
-                ratio,
-                p.engine,
-            ]
-        )
     report.add(
         "### Peer: the τ-ARGUS rounder (pytauargus), Poisson(4), base 5\n\nBoth prove their optimum; the peer runs in a process of its own and its "
-        "time is that of its rounding call.\n\n"
-        + table(["table", "seed", "ours Σ\\|v−a\\|", "peer's", "ours, s", "peer, s", "peer / ours", "our engine"], rows)
+        "time is that of its rounding call, ours from table to Protection.\n\n"
+        + rivals.beside_tauargus(report, cases, limit)
     )
 
 
@@ -180,9 +143,7 @@ def structure_of(name: str, scale: str) -> None:
     form = relations.leaf_form
     seconds = time.perf_counter() - started
     exact = bool(np.array_equal(form.matrix @ made.values[form.leaves] + form.constant, made.values))
-    peak = (
-        int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-    )  # of this program alone, unlike ru_maxrss
+    peak = measure.peak_mb()
     facts = [
         made.cells,
         made.equations,

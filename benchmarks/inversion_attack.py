@@ -30,9 +30,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from results import Report, run_parts, table
 
 import cellward as cw

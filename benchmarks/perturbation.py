@@ -7,17 +7,14 @@ python benchmarks/perturbation.py --quick         the same checks on small sizes
 
 from __future__ import annotations
 
-import math
-import multiprocessing
 import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -25,25 +22,26 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parent))
-
+import measure  # isort: skip (finds the oracles)
 import census
+import perturbation_check
 import random_tables
-import rounding_tables as tables
+import seeded_tables
+from binding_levels import attackers, levels_beyond, reaches, rounded, sensitive_cells
+from measure import certified, size, wait
 from results import Report, run_parts, table
+from rounding_rivals import program
 
 import cellward as cw
 from cellward.errors import CellwardError
 from cellward.publication.knowledge import KINDS
-from cellward.solve import cpsat, highs, session, warm, worker
+from cellward.solve import cpsat, highs, warm_lp, worker
 from cellward.solve import staged_flow as levels
 from cellward.solve.highs import solve_lp
 from cellward.table.sensitivity import CellStatus, Sensitivity
 
 Ints = NDArray[np.int64]
 BASE = 5
-VIOLATED = 0.1
-"""Levels bind: the least perturbation without them leaves at least this share of the requirements unmet."""
 STRUCTURE_S, CLOSE = 60.0, 1e-6
 """Paper 000, section 5: the large structure in less than a minute, with either method; objectives are compared to this relative difference."""
 LIMIT_S = 1800.0
@@ -51,73 +49,22 @@ PART, SENSITIVE = (1000, 60, 8, 1), 50
 """A part of the structure small enough for intervals to be worked out in full, which levels are drawn from, and the cells with levels in it."""
 
 
-class MissingError(Exception):
-    """The package does not know an option that a figure needs."""
-
-
-def perturbation(base: Any = BASE, **options: Any) -> Any:
-    try:
-        return cw.CellPerturbation(base, **options)
-    except (AttributeError, TypeError) as error:
-        raise MissingError(f"CellPerturbation does not know {', '.join(options) or 'a base'} ({error})") from None
-
-
-def certified(p: cw.Protection) -> str:
-    """What is wrong with a result's certificate, or nothing."""
-    verdict = p.certificate().check()
-    return "" if verdict else str(verdict.reason)
-
-
-def wait(seconds: float) -> str:
-    """Seconds in words that keep two digits."""
-    return f"{seconds:.2g}" if seconds < 0.1 else f"{seconds:.2f}" if seconds < 10 else f"{seconds:.0f}"
-
-
-def size(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape))
-
-
 # ---- brute force -------------------------------------------------------------------------------------------------------------------------
 
 
 def brute(report: Report, *, quick: bool) -> None:
     """Random tables with levels against Figure 3 of the paper, solved as it stands, and against all choices of cells on multiples."""
-    import random_perturbations
-
     cases, chunk = (60, 30) if quick else (5_000, 100)
-    began = time.perf_counter()
-    counts: Counter[str] = Counter()
-    by: dict[str, Counter[str]] = {}
-    differences: list[str] = []
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for found in pool.map(
-            random_perturbations.summary, [range(k, min(k + chunk, cases)) for k in range(0, cases, chunk)]
-        ):
-            differences += found["differences"]
-            counts.update({name: count for name, count in found.items() if isinstance(count, int)})
-            for name, split in found.items():
-                if isinstance(split, dict):
-                    by.setdefault(name, Counter()).update(split)
-    seconds = time.perf_counter() - began
-    for line in differences[:20]:
-        print(line, flush=True)
-    unmet, asked = counts["violated by the least perturbation"], counts["requirements"]
-    report.require(counts["tables"] == cases, f"brute force: {counts['tables']:,} tables compared, not {cases:,}")
-    report.require(not differences, f"brute force: {len(differences):,} differences, first {differences[:1]}")
-    report.require(
-        unmet >= VIOLATED * asked,
-        f"brute force: the least perturbations leave only {unmet:,} of {asked:,} requirements",
-    )
-    rows: list[list[object]] = [[name, f"{count:,}"] for name, count in counts.items()]
-    rows += [[f"{name}: {key}", f"{count:,}"] for name, split in by.items() for key, count in sorted(split.items())]
+    seen, seconds = measure.many(report, "brute force", perturbation_check.summary, cases, chunk)
+    unmet = measure.unmet_share(report, seen, "least perturbation")
     report.add(
         f"{cases:,} random tables (seeds 0 to {cases - 1:,}) with levels, several attackers, mixed bases and distances, both kinds of "
         "knowledge. Beside them: Figure 3 of paper 000 with x between 0 and 1, solved as one linear program; for `strict` between multiples, "
         "all choices of the cells that sit on one, in exact arithmetic. Status, optimum, bound, protection, intervals of every attacker, "
-        f"certificate and release: **{len(differences):,} differences** ({seconds:.0f} s). On a share of the tables the paper's rounding is "
+        f"certificate and release: **{len(seen.differences):,} differences** ({seconds:.0f} s). On a share of the tables the paper's rounding is "
         "compared too: it is never cheaper, and never there without a perturbation. Levels are among those that a single cell can meet; the "
-        f"least perturbation without them leaves {100 * unmet / max(asked, 1):.0f} % of the requirements unmet.\n\n"
-        + table(["", "count"], rows)
+        f"least perturbation without them leaves {100 * unmet:.0f} % of the requirements unmet.\n\n"
+        + table(["", "count"], seen.rows)
     )
 
 
@@ -142,30 +89,19 @@ def asked_of(made: cw.Table, many: int, kind: str, seed: int) -> Asked | None:
     rng = np.random.default_rng(seed)
     half = rng.integers(0, 2, made.cells)
     witness = cw.ControlledRounding(BASE, goal="any").protect(made, weights=half, time_limit_s=LIMIT_S)
-    least = perturbation(knowledge=kind).protect(made)
+    least = cw.CellPerturbation(BASE, knowledge=kind).protect(made)
     if witness.scaled is None or least.scaled is None:
         return None
     differ = np.abs(witness.scaled - least.scaled / 10**least.instance.decimals) > 1
-    cells = tables._sensitive(made, BASE, differ, many, rng)
-    against = tables.attackers(made, cells, seed)[:2]
-    wanted = np.stack(tables.reaches(made, witness.scaled, BASE, "paper", against, cells))
-    given = _reaches(perturbation(knowledge=kind).protect(made, attackers=against), cells)
-    drawn = tables._levels(given.min(axis=1), wanted.min(axis=1), 0.6, rng)
+    cells = sensitive_cells(made, BASE, differ, many, rng)
+    against = attackers(made, cells, seed)[:2]
+    wanted = reaches(rounded(made, witness.scaled, BASE, "paper", against), cells)
+    given = reaches(cw.CellPerturbation(BASE, knowledge=kind).protect(made, attackers=against), cells)
+    drawn = levels_beyond(given.min(axis=1), wanted.min(axis=1), 0.6, rng)
     asking = drawn.any(axis=0)
     sensitivity = Sensitivity.of(made.cells, cells[asking], *drawn[:, asking])
     known = int(np.abs(witness.scaled - made.scaled).sum())
     return Asked(made.with_sensitivity(sensitivity), against, known)
-
-
-def _reaches(p: cw.Protection, cells: Ints) -> Ints:
-    """How far below a, above a and how wide (whole units) each attacker's interval of each cell is: 3 × attackers × cells."""
-    ends: list[Any] = list(p.audit(cells=cells.tolist()).ends)
-    who = len(p.instance.attackers)
-    a = (p.instance.a[cells] // 10**p.instance.decimals).tolist() * who
-    below = [math.floor(x - low) for x, (low, _) in zip(a, ends, strict=True)]
-    above = [math.floor(high - x) for x, (_, high) in zip(a, ends, strict=True)]
-    wide = [math.floor(high - low) for low, high in ends]
-    return np.array([below, above, wide], np.int64).reshape(3, who, len(cells))
 
 
 PROTECTED = [
@@ -188,37 +124,15 @@ PROTECTED = [
 
 def protected(report: Report, name: str, asked: Asked, kind: str, *, limit: float) -> list[object]:
     """One protected perturbation: its row."""
-    own = asked.table.sensitivity
-    free = perturbation(knowledge=kind, ignore_levels=True).protect(asked.table, attackers=asked.attackers)
-    requirements, unmet = free.evidence.requirements, len(free.missing)
-    report.require(
-        unmet >= VIOLATED * requirements, f"{name}: the least perturbation leaves only {unmet} of {requirements}"
-    )
-    began = time.perf_counter()
-    p = perturbation(knowledge=kind).protect(asked.table, attackers=asked.attackers, time_limit_s=limit)
-    took = time.perf_counter() - began
-    report.require(p.status == "optimal", f"{name}: {p.status}, {p.reason}")
-    report.require(p.protected is True, f"{name}: not protected")
-    words, check_s = "none", 0.0
-    if p.scaled is not None:
-        slack = CLOSE * max(1.0, free.objective)
-        report.require(
-            p.objective >= free.objective - slack, f"{name}: {p.objective} is less than {free.objective} without levels"
-        )
-        report.require(
-            p.objective <= asked.known + slack, f"{name}: {p.objective}, a rounding of {asked.known} is known"
-        )
-        began = time.perf_counter()
-        wrong = certified(p)
-        check_s = time.perf_counter() - began
-        report.require(not wrong, f"{name}: certificate, {wrong}")
-        words = wrong or f"holds, {p.evidence.requirements} requirements, {len(p.evidence.shown)} witnesses"
-    sides = " / ".join(str(int((side > 0).sum())) for side in (own.lpl, own.upl, own.spl))
-    share = f"{unmet} ({100 * unmet / max(requirements, 1):.0f} %)"
+    found = measure.against_levels(
+        report, name, partial(cw.CellPerturbation, BASE, knowledge=kind), asked.table, asked.attackers, asked.known,
+        close=CLOSE, time_limit_s=limit,
+    )  # fmt: skip
+    p, free = found.p, found.free
     cuts, solved = effort(p.engine)
     return [
-        kind, f"{len(own.asked)} ({sides})", requirements, share, number(free.objective), number(p.objective), number(asked.known), p.status,
-        wait(took), cuts, solved, words, wait(check_s), p.engine,
+        kind, found.sensitive, free.evidence.requirements, found.share, number(free.objective), number(p.objective), number(asked.known),
+        p.status, wait(found.seconds), cuts, solved, found.certificate, wait(found.check_s), p.engine,
     ]  # fmt: skip
 
 
@@ -238,20 +152,22 @@ def effort(engine: str) -> tuple[str, str]:
 
 def structure(report: Report, *, quick: bool) -> None:
     """The paper's Income Support structure: perturbation beside rounding, and whether its optimum is a rounding."""
-    made = tables.of_census(census.income_support(geography=(200, 20, 4, 1)) if quick else census.income_support())
+    made = seeded_tables.of_census(
+        census.income_support(geography=(200, 20, 4, 1)) if quick else census.income_support()
+    )
     began = time.perf_counter()
-    p = perturbation().protect(made)
+    p = cw.CellPerturbation(BASE).protect(made)
     ours = time.perf_counter() - began
     began = time.perf_counter()
     r = cw.ControlledRounding(BASE).protect(made, time_limit_s=LIMIT_S)
     theirs = time.perf_counter() - began
-    program = tables.program(made, BASE)
-    relaxed = solve_lp(program.linear)
+    rival = program(made, BASE)
+    relaxed = solve_lp(rival.linear)
     report.require(p.status == "optimal", f"structure: {p.status}, {p.reason}")
     report.require(r.scaled is not None, f"structure, rounding: {r.status}, {r.reason}")
     if p.scaled is None or r.scaled is None:
         return
-    bound, slack = program.constant + relaxed.objective, CLOSE * max(1.0, p.objective)
+    bound, slack = rival.constant + relaxed.objective, CLOSE * max(1.0, p.objective)
     report.require(abs(p.objective - bound) <= slack, f"structure: {p.objective}, the linear program gives {bound}")
     report.require(p.objective <= r.objective + slack, f"structure: {p.objective}, above the rounding's {r.objective}")
     report.require(quick or ours <= STRUCTURE_S, f"structure: {ours:.0f} s, not {STRUCTURE_S:.0f}")
@@ -272,7 +188,7 @@ def structure(report: Report, *, quick: bool) -> None:
         "levels. The paper found the same table by both methods, in less than a minute each (Pentium, 2.5 GHz). Seconds from table to "
         "Protection.\n\n" + table(head, rows)
     )
-    smaller = made if quick else tables.of_census(census.income_support(geography=PART))
+    smaller = made if quick else seeded_tables.of_census(census.income_support(geography=PART))
     rows = []
     for kind in KINDS:
         asked = asked_of(smaller, 20 if quick else SENSITIVE, kind, 1)
@@ -293,7 +209,7 @@ def cube(report: Report, *, quick: bool) -> None:
     shape, seeds = ((5, 5, 5), [1]) if quick else ((20, 20, 20), [1, 2, 3])
     rows: list[list[object]] = []
     for seed in seeds:
-        made = tables.poisson(shape, seed)
+        made = seeded_tables.poisson(shape, seed)
         for kind in KINDS:
             name = f"cube {size(shape)} seed {seed} {kind}"
             asked = asked_of(made, max(made.cells // 20, 2), kind, seed)
@@ -325,8 +241,7 @@ def without_solvers() -> Iterator[None]:
     places: list[tuple[Any, str]] = [
         (worker, "_exchange"),
         (highs, "_solve"),
-        (session.Session, "_load"),
-        (warm.WarmLp, "__init__"),
+        (warm_lp.WarmLp, "_load"),
         (levels, "_levels"),
         (cpsat, "_load"),
     ]
@@ -428,7 +343,7 @@ def impossible(report: Report, *, quick: bool) -> None:
         began = time.perf_counter()
         try:
             with without_solvers():
-                p = perturbation(**case.options).protect(case.table, attackers=case.attackers)
+                p = cw.CellPerturbation(**case.options).protect(case.table, attackers=case.attackers)
         except (SolverUsedError, CellwardError) as error:
             wrong.append(f"seed {seed}, {case.why}: {type(error).__name__}: {error}")
             continue
@@ -462,13 +377,5 @@ PARTS = {
 """The parts in the order in which they are run, and what each shows."""
 
 
-def figures(report: Report, part: str, *, quick: bool) -> None:
-    """One part of the programme; what the package lacks falls short, as does what it refuses."""
-    try:
-        RUN[part](report, quick=quick)
-    except (MissingError, CellwardError, AttributeError, ImportError) as error:
-        report.require(False, f"{part}: {type(error).__name__}: {error}")
-
-
 if __name__ == "__main__":
-    sys.exit(run_parts("perturbation.py", "Perturbation", PARTS, figures, __doc__))
+    sys.exit(run_parts("perturbation.py", "Perturbation", PARTS, measure.one_of(RUN), __doc__))

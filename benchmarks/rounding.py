@@ -7,65 +7,39 @@ python benchmarks/rounding.py --quick         the same checks on small sizes, a 
 
 from __future__ import annotations
 
-import multiprocessing
+import math
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from functools import partial
 from statistics import mean, median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parent))
-
+import measure  # isort: skip (finds the oracles)
+import binding_levels
 import census
-import rounding_tables as tables
-from peer_tauargus import round_with_tauargus
+import rounding_check
+import rounding_rivals as rivals
+import seeded_tables
+from bank import causey_cox_ernst
+from measure import certified, size, wait
 from results import Report, run_parts, table
 
 import cellward as cw
-from cellward.errors import CellwardError
 from cellward.instance import Instance
 from cellward.publication.knowledge import KINDS
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.worker import warm_up
 
-VIOLATED = 0.1
-"""Levels bind: the least rounding without them leaves at least this share of the requirements unmet."""
+Ints = NDArray[np.int64]
 FASTER, CUBE_GAP, CUBE_S, HIERARCHY_GAP, HIERARCHY_S, BIAS = 20, 0.005, 60.0, 0.001, 300.0, 0.03
 """What is asked: 300×300 so many times faster than HiGHS LP; gaps to the LP bound and the seconds they may take; the largest deviation "
 "from unbiased."""
 SHARES = (0, 25, 50, 75, 90)
-
-
-class MissingError(Exception):
-    """The package does not know an option that a figure needs."""
-
-
-def rounding(base: int = 5, **options: Any) -> cw.ControlledRounding:
-    try:
-        return cw.ControlledRounding(base, **options)
-    except TypeError as error:
-        raise MissingError(f"ControlledRounding does not know {', '.join(options)} ({error})") from None
-
-
-def certified(p: cw.Protection) -> str:
-    """What is wrong with a result's certificate, or nothing."""
-    verdict = p.certificate().check()
-    return "" if verdict else str(verdict.reason)
-
-
-def wait(seconds: float) -> str:
-    """Seconds in words that keep two digits."""
-    return f"{seconds:.2g}" if seconds < 0.1 else f"{seconds:.2f}" if seconds < 10 else f"{seconds:.0f}"
-
-
-def size(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape))
 
 
 # ---- brute force -------------------------------------------------------------------------------------------------------------------------
@@ -73,40 +47,16 @@ def size(shape: tuple[int, ...]) -> str:
 
 def brute(report: Report, *, quick: bool) -> None:
     """Random tables with levels against all their roundings."""
-    import random_roundings
-
     cases, chunk = (40, 20) if quick else (20_000, 250)
-    began = time.perf_counter()
-    counts: Counter[str] = Counter()
-    by: dict[str, Counter[str]] = {}
-    differences: list[str] = []
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for found in pool.map(
-            random_roundings.summary, [range(k, min(k + chunk, cases)) for k in range(0, cases, chunk)]
-        ):
-            differences += found["differences"]
-            counts.update({name: count for name, count in found.items() if isinstance(count, int)})
-            for name, split in found.items():
-                if isinstance(split, dict):
-                    by.setdefault(name, Counter()).update(split)
-    seconds = time.perf_counter() - began
-    for line in differences[:20]:
-        print(line, flush=True)
-    unmet, asked = counts["violated by the least rounding"], counts["requirements"]
-    report.require(counts["tables"] == cases, f"brute force: {counts['tables']:,} tables compared, not {cases:,}")
-    report.require(not differences, f"brute force: {len(differences):,} differences, first {differences[:1]}")
-    report.require(
-        unmet >= VIOLATED * asked, f"brute force: the least roundings leave only {unmet:,} of {asked:,} requirements"
-    )
-    rows: list[list[object]] = [[name, f"{count:,}"] for name, count in counts.items()]
-    rows += [[f"{name}: {key}", f"{count:,}"] for name, split in by.items() for key, count in sorted(split.items())]
+    seen, seconds = measure.many(report, "brute force", rounding_check.summary, cases, chunk)
+    unmet = measure.unmet_share(report, seen, "least rounding")
     report.add(
         f"{cases:,} random tables (seeds 0 to {cases - 1:,}) with levels, several attackers and mixed bases, both kinds of knowledge, "
         "beside an enumeration of all "
         "their roundings with exact attacker intervals: status, steps, optimum and protection: "
-        f"**{len(differences):,} differences** ({seconds:.0f} s). Levels are among those that a single cell can meet; the least rounding "
+        f"**{len(seen.differences):,} differences** ({seconds:.0f} s). Levels are among those that a single cell can meet; the least rounding "
         "without them leaves "
-        f"{100 * unmet / max(asked, 1):.0f} % of the requirements unmet.\n\n" + table(["", "count"], rows)
+        f"{100 * unmet:.0f} % of the requirements unmet.\n\n" + table(["", "count"], seen.rows)
     )
 
 
@@ -137,16 +87,16 @@ def solved(method: cw.ControlledRounding, made: cw.Table, budget: Budget | None 
 def paper2d(report: Report, *, quick: bool) -> None:
     """Tables 1 and 2 of paper 003."""
     sides, trials = ((20, 80), 1) if quick else ((100, 200, 300), 20)
-    least, quickest = rounding(3), rounding(3, goal="any")
+    least, quickest = cw.ControlledRounding(3), cw.ControlledRounding(3, goal="any")
     warm_up()
-    solved(least, cw.Table.from_array(tables.with_multiples((80, 80), 0, 3, 0)))
+    solved(least, cw.Table.from_array(seeded_tables.with_multiples((80, 80), 0, 3, 0)))
     rows: list[list[object]] = []
     for side in sides:
         for place, share in enumerate(SHARES):
             seconds: dict[str, list[float]] = {"least": [], "any": []}
             excess, statuses, proven, engines = [], [], "", set()
             for trial in range(trials):
-                inner = tables.with_multiples((side, side), share / 100, 3, seed=[side, share, trial])
+                inner = seeded_tables.with_multiples((side, side), share / 100, 3, seed=[side, share, trial])
                 p, took = solved(least, cw.Table.from_array(inner))
                 seconds["least"].append(took)
                 statuses.append(p.status)
@@ -208,14 +158,14 @@ TRIALS = {(4, 4, 4): 1000, (6, 6, 6): 200, (7, 7, 7): 100, (8, 8, 8): 100}
 
 def fractional(made: cw.Table, base: int) -> bool:
     """Whether the vertex that HiGHS finds of the linear relaxation is not whole."""
-    x = solve_lp(tables.program(made, base).linear).x
+    x = solve_lp(rivals.program(made, base).linear).x
     return x is None or bool(np.any(np.abs(x - np.rint(x)) > 1e-6))
 
 
 def paper3d(report: Report, *, quick: bool) -> None:
     """Tables 3 to 5 of paper 003."""
     shapes = [(15, 2, 2), (4, 4, 4)] if quick else [*PAPER_SIXTY, *PAPER_CUBES]
-    least = rounding(3)
+    least = cw.ControlledRounding(3)
     rows: list[list[object]] = []
     for shape in shapes:
         trials = 4 if quick else TRIALS.get(shape, 1000)
@@ -224,7 +174,7 @@ def paper3d(report: Report, *, quick: bool) -> None:
             name = f"paper 003, {size(shape)}, {share} %"
             seconds, branched, infeasible, unproven = [], [], 0, 0
             for trial in range(trials):
-                inner = tables.with_multiples(shape, share / 100, 3, seed=[*shape, share, trial])
+                inner = seeded_tables.with_multiples(shape, share / 100, 3, seed=[*shape, share, trial])
                 made = cw.Table.from_array(inner)
                 p, took = solved(least, made, Budget(time_limit_s=120))
                 seconds.append(took)
@@ -287,13 +237,13 @@ def speed(report: Report, *, quick: bool) -> None:
 
 def network(report: Report, side: int, repeats: int, *, least: float) -> None:
     """One network, ours and HiGHS LP in turn."""
-    method = rounding(5)
+    method = cw.ControlledRounding(5)
     warm_up()
-    solved(method, tables.poisson((80, 80), 1))
+    solved(method, seeded_tables.poisson((80, 80), 1))
     seconds: dict[str, list[float]] = {"ours": [], "known": [], "verification": [], "rival": []}
     statuses, objectives = set(), set()
     for _ in range(repeats):
-        made = tables.poisson((side, side), side)  # anew: what is known of its structure is part of the time
+        made = seeded_tables.poisson((side, side), side)  # anew: what is known of its structure is part of the time
         p, took = solved(method, made)
         seconds["ours"].append(took)
         seconds["known"].append(solved(method, made)[1])
@@ -301,7 +251,7 @@ def network(report: Report, side: int, repeats: int, *, least: float) -> None:
         wrong = certified(p)
         seconds["verification"].append(time.perf_counter() - began)
         report.require(not wrong, f"{side}×{side}: certificate, {wrong}")
-        rival = tables.program(made, 5)
+        rival = rivals.program(made, 5)
         began = time.perf_counter()
         outcome = solve_lp(rival.linear)
         seconds["rival"].append(time.perf_counter() - began)
@@ -336,12 +286,12 @@ def cubes(report: Report, shape: tuple[int, ...], seeds: list[int], limit: float
     """A table too large to prove optimal: the gap to the LP bound, and HiGHS MIP alone with the same time and threads."""
     rows: list[list[object]] = []
     for seed in seeds:
-        made = tables.poisson(shape, seed)
-        rival = tables.program(made, 5)
+        made = seeded_tables.poisson(shape, seed)
+        rival = rivals.program(made, 5)
         relaxed = solve_lp(rival.linear)
         bound = rival.least(relaxed.objective)
         began = time.perf_counter()
-        p = rounding(5).protect(made, time_limit_s=limit, threads=2)
+        p = cw.ControlledRounding(5).protect(made, time_limit_s=limit, threads=2)
         took = time.perf_counter() - began
         alone = solve_mip(rival.linear, time_limit_s=limit, threads=2)
         gap = None if p.objective is None else p.objective / bound - 1
@@ -379,26 +329,10 @@ def percent(gap: float | None) -> str:
 
 def peers(report: Report, cases: list[tuple[tuple[int, ...], int]], limit: float) -> None:
     """The τ-ARGUS rounder on the same tables."""
-    rows: list[list[object]] = []
-    for shape, seed in cases:
-        made = tables.poisson(shape, seed)
-        began = time.perf_counter()
-        p = rounding(5).protect(made)
-        took = time.perf_counter() - began
-        equations = [made.relations.equation(j) for j in range(made.relations.equations)]
-        peer = round_with_tauargus(made.values.tolist(), equations, 5, limit)
-        theirs = peer.distance(made.values.tolist())
-        report.require(
-            p.status == "optimal" and theirs == p.objective,
-            f"{size(shape)} seed {seed}: {p.objective} ({p.status}) against τ-ARGUS' {theirs} ({peer.status})",
-        )
-        ratio = f"{peer.seconds / took:.1f} ×" if theirs is not None else "none"
-        rows.append([size(shape), seed, p.objective, theirs, wait(took), wait(peer.seconds), ratio, p.engine])
-    head = ["table", "seed", "ours Σ\\|v−a\\|", "peer's", "ours, s", "peer, s", "peer / ours", "our engine"]
     report.add(
         "### Peer: the τ-ARGUS rounder (pytauargus), base 5, Poisson(4)\n\nBoth prove their optimum; the peer runs in a process of its own "
-        "and its time is that "
-        "of its rounding call, ours from table to Protection.\n\n" + table(head, rows)
+        "and its time is that of its rounding call, ours from table to Protection.\n\n"
+        + rivals.beside_tauargus(report, cases, limit)
     )
 
 
@@ -408,15 +342,17 @@ def peers(report: Report, cases: list[tuple[tuple[int, ...], int]], limit: float
 def hierarchical(report: Report, *, quick: bool) -> None:
     """Areas in levels by age and sex."""
     geography, ages, limit = ((24, 6, 2, 1), 4, 8.0) if quick else ((1000, 50, 5, 1), 20, HIERARCHY_S)
-    made = tables.persons(geography=geography, ages=ages)
+    made = seeded_tables.of_census(census.persons(geography=geography, ages=ages))
     rows: list[list[object]] = []
     for base in (3, 5):
-        rival = tables.program(made, base)
+        rival = rivals.program(made, base)
         relaxed = solve_lp(rival.linear)
         bound = rival.least(relaxed.objective)
         broken = int(np.sum(np.abs(relaxed.x - np.rint(relaxed.x)) > 1e-6)) if relaxed.x is not None else 0
         began = time.perf_counter()
-        p = rounding(base).protect(made, time_limit_s=0.97 * limit, threads=2)  # the rest is for tables and checks
+        p = cw.ControlledRounding(base).protect(
+            made, time_limit_s=0.97 * limit, threads=2
+        )  # the rest is for tables and checks
         took = time.perf_counter() - began
         gap = None if p.objective is None else p.objective / bound - 1
         name = f"hierarchical, base {base}"
@@ -459,13 +395,16 @@ def protected(report: Report, *, quick: bool) -> None:
     rows: list[list[object]] = []
     for shape in shapes:
         for seed in seeds:
-            made = tables.poisson(shape, seed)
+            made = seeded_tables.poisson(shape, seed)
             for kind in KINDS:
                 name = f"protected {size(shape)} seed {seed} {kind}"
-                least = rounding(5, knowledge=kind).protect(made)
-                case = None if least.scaled is None else tables.protected(made, least.scaled, 5, kind, seed)
-                report.require(case is not None, f"{name}: no rounding to draw levels from")
-                if case is not None:
+                least = cw.ControlledRounding(5, knowledge=kind).protect(made)
+                other = rivals.another_rounding(made, 5, seed)
+                report.require(
+                    least.scaled is not None and other is not None, f"{name}: no rounding to draw levels from"
+                )
+                if least.scaled is not None and other is not None:
+                    case = binding_levels.protected(made, least.scaled, other, 5, kind, seed)
                     rows.append([size(shape), seed, kind, *_protected(report, name, case, kind, quick=quick)])
     head = [
         "table",
@@ -494,40 +433,21 @@ def protected(report: Report, *, quick: bool) -> None:
     )
 
 
-def _protected(report: Report, name: str, case: tables.Protected, kind: Any, *, quick: bool) -> list[object]:
+def _protected(report: Report, name: str, case: binding_levels.Protected, kind: Any, *, quick: bool) -> list[object]:
     """One protected rounding: its row from the levels on."""
-    asked = case.table.sensitivity
-    free = rounding(5, knowledge=kind, ignore_levels=True).protect(case.table, attackers=case.attackers)
-    requirements, unmet = free.evidence.requirements, len(free.missing)
-    report.require(
-        unmet >= VIOLATED * requirements, f"{name}: the least rounding leaves only {unmet} of {requirements}"
-    )
-    elsewhere = unmet - _unmet_alone(case, free, kind)
-    began = time.perf_counter()
-    p = rounding(5, knowledge=kind).protect(
-        case.table, attackers=case.attackers, time_limit_s=20 if quick else 600, threads=2
-    )
-    took = time.perf_counter() - began
-    report.require(p.status == "optimal", f"{name}: {p.status}, {p.reason}")
-    report.require(p.protected is True, f"{name}: not protected")
-    words = "none"
-    if p.scaled is not None:
-        report.require(
-            p.objective >= free.objective, f"{name}: {p.objective} is less than {free.objective} without levels"
-        )
-        worst = int(np.abs(case.witness - case.table.scaled).sum())
-        report.require(p.objective <= worst, f"{name}: {p.objective}, a rounding of {worst} is known")
-        wrong = certified(p)
-        report.require(not wrong, f"{name}: certificate, {wrong}")
-        words = wrong or f"holds, {p.evidence.requirements} requirements, {len(p.evidence.shown)} witnesses"
-    sides = " / ".join(str(int((side > 0).sum())) for side in (asked.lpl, asked.upl, asked.spl))
-    share = f"{unmet} ({100 * unmet / max(requirements, 1):.0f} %)"
+    found = measure.against_levels(
+        report, name, partial(cw.ControlledRounding, 5, knowledge=kind), case.table, case.attackers,
+        int(np.abs(case.witness - case.table.scaled).sum()), time_limit_s=20 if quick else 600, threads=2,
+    )  # fmt: skip
+    p, free = found.p, found.free
+    elsewhere = found.unmet - _unmet_alone(case, free, kind)
     return [
-        f"{len(asked.asked)} ({sides})", requirements, share, elsewhere, free.objective, p.objective, p.status, wait(took), words, p.engine
+        found.sensitive, free.evidence.requirements, found.share, elsewhere, free.objective, p.objective, p.status, wait(found.seconds),
+        found.certificate, p.engine,
     ]  # fmt: skip
 
 
-def _unmet_alone(case: tables.Protected, free: cw.Protection, kind: str) -> int:
+def _unmet_alone(case: binding_levels.Protected, free: cw.Protection, kind: str) -> int:
     """Requirements that fail by the published value of their own cell, whatever the others are: its base leaves no room."""
     half, count = 5 if kind == "paper" else 4, 0
     for attacker in case.attackers:
@@ -553,7 +473,9 @@ PAPER_UP = {
 def bias(report: Report, *, quick: bool) -> None:
     """The proportion of cells rounded up, by residue."""
     base, limit, most = (5, 10, 0.1) if quick else (5, 600, BIAS)  # few cells differ from unbiased by chance
-    made = tables.of_census(census.income_support(geography=(200, 20, 4, 1)) if quick else census.income_support())
+    made = seeded_tables.of_census(
+        census.income_support(geography=(200, 20, 4, 1)) if quick else census.income_support()
+    )
     a = made.scaled
     rows: list[list[object]] = [["unbiased", "", *(f"{r / base:.3f}" for r in range(1, base)), "0", "", "", "", ""]]
     for said, column in (("paper 000, objective (2)", 1), ("paper 000, objective (13)", 2)):
@@ -562,19 +484,19 @@ def bias(report: Report, *, quick: bool) -> None:
             for lines in PAPER_UP.values()
         ]
         rows.append(_bias_row(said, "", up, ["", "", "", ""]))
-    drawn = tables.random_rounding(a, base, 0)
+    drawn = rivals.random_rounding(a, base, 0)
     missed = int(np.count_nonzero(made.relations.residual(drawn)))
     facts = [f"{int(np.abs(drawn - a).sum()):,}", f"{missed:,} of {made.relations.equations:,}", "", ""]
-    rows.append(_bias_row("random rounding φ(a)", "not additive", tables.rounded_up(a, drawn, base), facts))
+    rows.append(_bias_row("random rounding φ(a)", "not additive", rounded_up(a, drawn, base), facts))
     for said, options in (("plain", {}), ("unbiased", {"unbiased": True})):
-        method = rounding(base, **options)
+        method = cw.ControlledRounding(base, **options)
         began = time.perf_counter()
         p = method.protect(made, time_limit_s=limit, threads=2)
         took = time.perf_counter() - began
         report.require(p.scaled is not None, f"bias, {said}: {p.status}, {p.reason}")
         if p.scaled is None:
             continue
-        up = tables.rounded_up(a, p.scaled, base)
+        up = rounded_up(a, p.scaled, base)
         facts = [f"{int(np.abs(p.scaled - a).sum()):,}", "0", wait(took), p.engine]
         row = _bias_row(f"ours, {said}", p.status, up, facts)
         rows.append(row)
@@ -601,6 +523,14 @@ def bias(report: Report, *, quick: bool) -> None:
     )
 
 
+def rounded_up(a: Ints, v: Ints, base: int) -> list[float]:
+    """The proportion of cells rounded up, by residue 1 to β − 1 (nan where there is no such cell)."""
+    return [
+        float(np.mean(v[a % base == r] > a[a % base == r])) if np.any(a % base == r) else math.nan
+        for r in range(1, base)
+    ]
+
+
 def _deviation(up: list[float]) -> float:
     return max(abs(share - r / (len(up) + 1)) for r, share in enumerate(up, start=1))
 
@@ -614,15 +544,15 @@ def _bias_row(said: str, status: str, up: list[float], facts: list[str]) -> list
 
 def infeasible(report: Report, *, quick: bool) -> None:  # noqa: ARG001 (every part has this shape)
     """Causey, Cox and Ernst's table."""
-    made = tables.causey_cox_ernst()
-    p = rounding(2).protect(made)
+    made = causey_cox_ernst()
+    p = cw.ControlledRounding(2).protect(made)
     report.require(p.status == "infeasible", f"2×2×2: {p.status}, not infeasible")
     report.require(p.proof.value == "infeasible", "2×2×2: infeasibility is not proven")
     wrong = certified(p)
     report.require(not wrong, f"2×2×2: certificate, {wrong}")
     report.require(p.reason, "2×2×2: no reason is given")
     rows: list[list[object]] = [[1, p.status, f"{p.proof.nodes} nodes", wrong or "holds", "", p.reason]]
-    q = rounding(2, max_steps=2).protect(made)
+    q = cw.ControlledRounding(2, max_steps=2).protect(made)
     report.require(q.status == "optimal" and int(q.method["steps"]) == 2, f"2×2×2, s = 2: {q.status}, {q.reason}")
     if q.scaled is not None:
         wrong = certified(q)
@@ -669,13 +599,5 @@ PARTS = {
 """The parts in the order in which they are run, and what each shows."""
 
 
-def figures(report: Report, part: str, *, quick: bool) -> None:
-    """One part of the programme; what the package lacks falls short, as does what it refuses."""
-    try:
-        RUN[part](report, quick=quick)
-    except (MissingError, CellwardError, AttributeError, ImportError) as error:
-        report.require(False, f"{part}: {type(error).__name__}: {error}")
-
-
 if __name__ == "__main__":
-    sys.exit(run_parts("rounding.py", "Rounding", PARTS, figures, __doc__))
+    sys.exit(run_parts("rounding.py", "Rounding", PARTS, measure.one_of(RUN), __doc__))

@@ -10,18 +10,15 @@ from __future__ import annotations
 import csv
 import os
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import random_microdata
+import measure  # isort: skip (finds the oracles)
 import sample_jobs
+import tabulation_check
 import tabulation_speed
 from results import SHARED, Report, run_parts, table
 
@@ -270,27 +267,15 @@ def _as_doubles() -> Any:
 
 def rules(report: Report, sets: int) -> None:
     """Random microdata: tables, contributions, verdicts and levels beside the direct computation."""
-    started = time.perf_counter()
-    kinds: Counter[str] = Counter()
-    features: Counter[str] = Counter()
-    outcomes: Counter[str] = Counter()
-    cells = verdicts = unsafe = 0
-    faults: list[str] = []
-    for seed in range(sets):
-        case = random_microdata.random_microdata(seed)
-        compared = random_microdata.compare(case)
-        kinds[case.kind] += 1
-        features.update(set(case.features))
-        outcomes[compared.outcome] += 1
-        cells, verdicts, unsafe = cells + compared.cells, verdicts + compared.verdicts, unsafe + compared.unsafe
-        faults += compared.faults
-    report.require(not faults, f"rules: {len(faults)} differences, first {faults[:1]}")
+    seen, seconds = measure.many(report, "rules", tabulation_check.summary, sets, 100)
+    kinds, features, outcomes = seen.by["kind"], seen.by["feature"], seen.by["outcome"]
+    cells, verdicts, unsafe = (seen.count[name] for name in ("cells", "verdicts", "unsafe"))
     report.add(
         f"{sets:,} random sets of records (seeds 0 to {sets - 1:,}; 1 to 60 records, 1 to 3 dimensions), each given in one of {len(kinds)} ways "
         f"({', '.join(kinds)}), beside a direct computation in Fractions over the raw records: {cells:,} cells with their records, units, values, "
         f"sizes, largest contributions and whose they are, equations and bounds; {verdicts:,} verdicts with their levels, {unsafe:,} of them unsafe; "
         f"{outcomes['refused']:,} sets refused by both, {outcomes['refused near 2^53']:,} by the package alone for numbers near 2^53: "
-        f"**{len(faults)} differences** ({time.perf_counter() - started:.0f} s).\n\n"
+        f"**{len(seen.differences)} differences** ({seconds:.0f} s).\n\n"
         + table(["with", "sets"], [[feature, count] for feature, count in sorted(features.items())])
     )
 

@@ -20,8 +20,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import mutated_files
 import peer_tauargus_files
 from results import SHARED, Report, run_parts, table

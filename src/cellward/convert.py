@@ -10,9 +10,9 @@ from pathlib import Path
 from cellward.errors import InputError
 from cellward.files.whole import write_whole
 from cellward.formats.csv_file import read_rows
+from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.formats.hrc import read_hrc, write_hrc
 from cellward.formats.parquet import read_texts, write_texts
-from cellward.hierarchy import Hierarchy
 from cellward.tauargus.files.asc import read_asc, write_asc
 from cellward.tauargus.files.cdl import read_cdl, write_cdl
 from cellward.tauargus.files.rda import Metadata, read_rda
@@ -62,11 +62,7 @@ def _hierarchy(source: Path, target: Path) -> str:
         pairs = [(child, parent) for parent, children in tree.sums for child in children]
         _write_columns({"child": [child for child, _ in pairs], "parent": [parent for _, parent in pairs]}, target)
     else:
-        columns = _read_columns(source)
-        if lost := [name for name in ("child", "parent") if name not in columns]:
-            raise InputError(f"{source}: there is no column {lost[0]!r}; a hierarchy has the columns child and parent")
-        rows = list(zip(columns["child"], columns["parent"], strict=True))
-        tree = Hierarchy.from_parents([(child, parent or None) for child, parent in rows])
+        tree = read_hierarchy(source)
         write_hrc(tree, target)
     return f"{target}: {len(tree.codes):,} codes, total {tree.total}"
 

@@ -250,7 +250,7 @@ def scale_one(value: object, decimals: int, where: str, rounding: Rounding = "ne
     return rescale(mantissa, places, decimals, rounding)
 
 
-def freeze(*arrays: Ints | None) -> None:
+def freeze(*arrays: Ints | Bools | None) -> None:
     """Make arrays read-only: what was checked must stay what it was."""
     for array in arrays:
         if array is not None:

@@ -16,6 +16,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from cellward.errors import InputError
+from cellward.files.frames import with_index
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _SHOWN = 6  # codes named in one message; a sentence stays a sentence when the input is huge
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hierarchy:
     """The codes of one dimension and the sums between them, checked when made.
 
@@ -274,7 +275,7 @@ class Hierarchy:
     ) -> Hierarchy:
         """From a correspondence table: one column a level, the broadest first, one row a path; a frame with the columns ``levels``, or tuples.
 
-        A code that repeats the one above it on its path is that code.
+        A code that repeats the one above it on its path is that code, and a path may end early, with nothing in its last columns.
 
         >>> Hierarchy.from_levels([("A", "A1"), ("A", "A2"), ("B", "B")]).sums
         (('Total', ('A', 'B')), ('A', ('A1', 'A2')))
@@ -289,7 +290,8 @@ class Hierarchy:
         parent_of: dict[str, str] = {}
         for number, row in enumerate(rows, start=1):
             above = total
-            for entry in row:
+            last = max((k for k, entry in enumerate(row) if entry is not None and entry != ""), default=0)
+            for entry in row[: last + 1]:
                 code = _text(entry, f"row {number} of the correspondence table")
                 if code == above:
                     continue
@@ -335,8 +337,68 @@ class Hierarchy:
         from cellward.formats.hrc import parse_hrc, read_hrc
 
         if isinstance(source, str | os.PathLike) or not isinstance(source, Iterable):
+            if str(source).lower().endswith((".csv", ".tsv", ".parquet")):
+                raise InputError(f"{source}: a table is no .hrc file; read it with Hierarchy.from_file")
             return read_hrc(source, lead=lead, total=total)
         return parse_hrc(source, lead=lead, total=total)
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        total: str = "Total",
+        levels: Sequence[str] | None = None,
+        child: str | None = None,
+        parent: str | None = None,
+        grouping: str | None = None,
+        lead: str | None = None,
+        separator: str | None = None,
+    ) -> Hierarchy:
+        r"""From a file, by what it is: ``.hrc``, or a CSV or Parquet file of children and parents, or of levels, the broadest first.
+
+        Columns called ``child`` and ``parent`` are taken for that, others for levels; ``levels``, or ``child`` and ``parent``, say it where the
+        file does not. Several codes without a parent come under ``total``.
+
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "region.csv")
+        ...     _ = file.write_text("child,parent\nN1,North\nN2,North\nNorth,NL\nSouth,NL\n")
+        ...     Hierarchy.from_file(file).sums
+        (('NL', ('North', 'South')), ('North', ('N1', 'N2')))
+        """
+        from cellward.formats.hierarchy_file import read_hierarchy
+
+        return read_hierarchy(
+            path,
+            total=total,
+            levels=levels,
+            child=child,
+            parent=parent,
+            grouping=grouping,
+            lead=lead,
+            separator=separator,
+        )
+
+    def to_hrc(self, path: str | os.PathLike[str], *, lead: str = "@") -> None:
+        """Write the hierarchy as a τ-ARGUS ``.hrc`` file, which :meth:`from_hrc` reads again: one tree, and not the total's name.
+
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Hierarchy.from_dict({"Total": {"North": ["N1", "N2"], "South": {}}}).to_hrc(pathlib.Path(folder, "region.hrc"))
+        ...     Hierarchy.from_hrc(pathlib.Path(folder, "region.hrc")).sums
+        (('Total', ('North', 'South')), ('North', ('N1', 'N2')))
+        """
+        from cellward.formats.hrc import write_hrc
+
+        write_hrc(self, path, lead=lead)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self.codes):,} codes", "1 sum" if len(self.sums) == 1 else f"{len(self.sums):,} sums"]
+        if self.depth > 1:
+            parts.append(f"{self.depth} deep")
+        roots = [repr(code)[:60] for code in self.roots[:3]] + ["…"] * (len(self.roots) > 3)
+        return f"Hierarchy({' and '.join(roots)}: {', '.join(parts)})"
 
 
 def check_hierarchies(given: Any, dims: Sequence[str]) -> None:
@@ -464,7 +526,7 @@ def _frame_columns(frame: Any, names: Sequence[str], what: str, remedy: str) -> 
     import narwhals as nw
 
     try:
-        table = nw.from_native(frame, eager_only=True)
+        table = nw.from_native(with_index(frame, names), eager_only=True)
     except TypeError:
         raise InputError(
             f"{what} is {_kind(frame)}: give a pandas or polars frame (a lazy one collected), or a list of tuples"

@@ -26,8 +26,8 @@ WEIGHT_DIGITS = 5
 Weights = str | Mapping[int, float] | Sequence[float] | NDArray[np.float64] | Ints | None
 
 
-def by_level(relations: Relations, given: Mapping[Any, Any], what: str) -> list[Any]:
-    """One entry a cell from one a level of sums; a level that is not named takes that of the next one below it."""
+def named_levels(given: Mapping[Any, Any], what: str) -> dict[int, Any]:
+    """Entries by level of sums; level 0, cells that are no sum, is among them."""
     try:
         named = {int(level): entry for level, entry in given.items()}
     except (TypeError, ValueError):
@@ -36,8 +36,21 @@ def by_level(relations: Relations, given: Mapping[Any, Any], what: str) -> list[
         ) from None
     if min(named, default=1) != 0:
         raise InputError(f"{what}: name level 0 (cells that are no sum) and the levels above it; write {{0: 5, 1: 10}}")
+    return named
+
+
+def by_level(relations: Relations, given: Mapping[Any, Any], what: str) -> list[Any]:
+    """One entry a cell from one a level of sums; a level that is not named takes that of the next one below it."""
+    named = named_levels(given, what)
     last, ladder = named[0], []
-    for level in range(int(relations.height.max(initial=0)) + 1):
+    highest = int(relations.height.max(initial=0))
+    if max(named) > highest:
+        has = "no sums, so level 0 only" if not highest else f"the levels 0 to {highest}"
+        raise InputError(
+            f"{what}: there is no level {max(named)}, the table has {has} (0: cells that are no sum, a total one above the highest of its parts); "
+            "leave it out"
+        )
+    for level in range(highest + 1):
         last = named.get(level, last)
         ladder.append(last)
     return [ladder[level] for level in relations.height.tolist()]

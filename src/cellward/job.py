@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
@@ -15,17 +15,17 @@ from cellward.errors import InputError
 from cellward.files.text import decode_file, naming
 from cellward.files.toml_file import read_toml
 from cellward.formats.attackers import read_attackers
-from cellward.formats.csv_file import read_rows
-from cellward.formats.hrc import read_hrc
+from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
 from cellward.outputs import FILES, summary, write_outputs
 from cellward.protect.method import Method
-from cellward.protect.methods import method_named
+from cellward.protect.methods import METHODS, from_file, method_called
+from cellward.protect.option import cell_of, options_of
 from cellward.protection import Protection
 from cellward.registry import check_target
 from cellward.registry import read as read_table
 from cellward.registry import write as write_table
-from cellward.report.findings import findings_csv
+from cellward.report.sections.findings import findings_csv
 from cellward.risk.attacker import Attacker, Cell
 from cellward.risk.manual import Manual
 from cellward.risk.policy import BUILT_IN, named_rules
@@ -45,34 +45,8 @@ _INPUT = {"file": _TEXT, "kind": _TEXT, "query": _TEXT, "separator": _TEXT, "dec
 _RULES = {"policy": _TEXT, "rules": _LIST, "waivers": (str, list), "frozen": _LIST, "levels": _LIST}
 _MANUAL = {"cells": _LIST, "reason": _TEXT, "status": _TEXT, "percent": _NUMBER, "units": _NUMBER}
 _ATTACKERS = {"respondents": _WHOLE, "coalitions": _FLAG, "whole": _FLAG, "file": _TEXT}
-_METHOD = {
-    "name": _TEXT,
-    "base": _ANY,
-    "knowledge": _TEXT,
-    "ignore_levels": _FLAG,
-    "max_steps": _WHOLE,
-    "goal": _TEXT,
-    "unbiased": _FLAG,
-    "small_counts": _TEXT,
-    "only": (str, list),
-    "within": _ANY,
-    "objective": _TEXT,
-    "grid": _ANY,
-    "norm": _TEXT,
-    "senses": (str, list),
-    "jitter": _NUMBER,
-    "delta": _NUMBER,
-    "shares": _LIST,
-    "second_weights": _LIST,
-    "subset": _LIST,
-    "fixed": (str, list),
-    "soft_margins": _NUMBER,
-    "soft_levels": _FLAG,
-    "zeros_stay": _FLAG,
-    "form": _TEXT,
-    "weights": (str, dict),
-    "time_limit": _NUMBER,
-}
+_PROTECTION = {"name": _TEXT, "weights": (str, dict), "time_limit_s": _NUMBER}
+"""What [method] says besides the method's own options."""
 _OUTPUT = {"folder": _TEXT, "table": _TEXT, "key": _TEXT, "key_file": _TEXT, "seed": _WHOLE, "threads": _WHOLE}
 _SECTIONS = ("job", "input", "roles", "hierarchies", "risk", "manual", "attackers", "method", "output")
 
@@ -97,43 +71,60 @@ class Job:
     def _check(self) -> None:
         if unknown := [name for name in self.said if name not in _SECTIONS]:
             raise InputError(f"[{unknown[0]}] is not known; use {', '.join(f'[{name}]' for name in _SECTIONS)}")
-        for name in ("input", "roles", "output"):
+        needed = ("input", "roles", "output") if "method" in self.said else ("input", "roles")
+        for name in needed:
             if not isinstance(self.said.get(name), dict):
-                raise InputError(f"there is no [{name}]; a job needs [input], [roles] and [output]")
+                raise InputError(f"there is no [{name}]; a job needs {', '.join(f'[{one}]' for one in needed)}")
         roles = _LONG if self.kind == "table" else _MICRO
         self._known("job", {"name": _TEXT})
         self._known("input", _INPUT)
         self._known("roles", dict.fromkeys(roles, (*_ANY, bool)))
         self._known("risk", _RULES)
         self._known("attackers", _ATTACKERS)
-        self._known("method", _METHOD)
+        self._check_method()
         self._known("output", _OUTPUT)
         manual = self.said.get("manual", [])
         if not isinstance(manual, list):
             raise InputError("[manual]: write [[manual]], once for each decision")
         for k, decision in enumerate(manual, start=1):
             _refuse_unknown(decision, _MANUAL, f"[[manual]] {k}")
-        ends = (
-            ("folder", "for the release")
-            if "method" in self.said
-            else ("table", "for the table, as there is no [method]")
-        )
         wrong = {"microdata": "names", "table": "query"}[self.kind]
         if wrong in self.said["input"]:
             raise InputError(f"[input] {wrong}: not known for kind = {self.kind!r}; leave it out")
-        for section, key, what in (("input", "file", "of records or cells"), ("output", *ends)):
-            if key not in self.said[section]:
+        ends = [("input", "file", "of records or cells")]
+        ends += [("output", "folder", "for the release")] if "method" in self.said else []
+        for section, key, what in ends:
+            if key not in self.said.get(section, {}):
                 raise InputError(f"[{section}]: there is no {key} {what}; name it")
         if "dims" not in self.said["roles"]:
             raise InputError("[roles]: there is no dims; name the dimension columns")
         self.method  # noqa: B018 (its mistakes are told first)
         self._check_outputs()
-        if "key" in self.said["output"] and "key_file" in self.said["output"]:
+        if "key" in self._output and "key_file" in self._output:
             raise InputError("[output]: give key or key_file, not both")
+
+    def _check_method(self) -> None:
+        """Refuse what the method has no option for, and values of another type than its kind has in files."""
+        section = self.said.get("method", {})
+        if not isinstance(section, dict):
+            raise InputError("method: write it as a section, [method]")
+        if "time_limit" in section:
+            raise InputError("[method]: 'time_limit' is called time_limit_s, as in Python; write time_limit_s")
+        kinds = {name: option.kind.in_files for name, option in options_of(self._chosen).items()}
+        if unknown := [name for name in section if name not in {**_PROTECTION, **kinds}]:
+            raise InputError(
+                f"[method] {unknown[0]} does not go with name={self._chosen.word!r}; use {', '.join(sorted({**_PROTECTION, **kinds}))}"
+            )
+        self._known("method", {**_PROTECTION, **kinds})
+
+    @property
+    def _chosen(self) -> type[Method]:
+        name = self.said.get("method", {}).get("name", METHODS[0].word)
+        return method_called(name, f"[method] name={name!r}")
 
     def _check_outputs(self) -> None:
         """Refuse outputs that could not be written, that stand for each other, or over a file that is read."""
-        output, risk = self.said["output"], self.said.get("risk", {})
+        output, risk = self._output, self.said.get("risk", {})
         given = [
             self.said["input"]["file"],
             output.get("key_file"),
@@ -183,9 +174,14 @@ class Job:
         return self._beside(self.said["input"]["file"])
 
     @property
+    def _output(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.said.get("output", {})
+        return found
+
+    @property
     def folder(self) -> Path:
         """Where the release goes."""
-        return self._beside(self.said["output"]["folder"])
+        return self._beside(self._output["folder"])
 
     def _beside(self, file: str) -> Path:
         return Path(os.path.normpath(self.path.parent / file))
@@ -205,27 +201,25 @@ class Job:
         total = self.said["roles"].get("total", "Total")
         total = total if isinstance(total, str) else str(total.get(dim, "Total"))
         if isinstance(given, str):
-            return read_hrc(self._beside(given), total=total)
+            return read_hierarchy(self._beside(given), total=total)
         where = f"[hierarchies] {dim}"
         if not isinstance(given, dict):
             raise InputError(
-                f"{where}: give a .hrc file, or {{file = …, levels = […]}}, or {{file = …, child = …, parent = …}}"
+                f"{where}: give a file (.hrc or a table), or {{file = …, levels = […]}}, or {{file = …, child = …, parent = …}}"
             )
-        _refuse_unknown(given, {"file": _TEXT, "levels": _LIST, "child": _TEXT, "parent": _TEXT, "lead": _TEXT}, where)
+        keys = {"file": _TEXT, "levels": _LIST, "lead": _TEXT, **dict.fromkeys(("child", "parent", "grouping"), _TEXT)}
+        _refuse_unknown(given, keys, where)
+        options = {key: value for key, value in given.items() if key != "file"}
+        if "file" not in given and not options.keys() & {"levels", "child", "parent"}:
+            raise InputError(
+                f"{where}: name the columns of {self.source.name} with levels = […], or with child and parent"
+            )
         file = self._beside(given["file"]) if "file" in given else self.source
-        if "lead" in given:
-            return read_hrc(file, total=total, lead=str(given["lead"]))
-        wanted = given.get("levels") or [given.get("parent"), given.get("child")]
-        if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
-            raise InputError(f"{where}: name the columns of {file.name} with levels = […], or with child and parent")
-        header, rows, _ = read_rows(file)
-        if lost := [name for name in wanted if name not in header]:
-            raise InputError(f"{where}: {file} has no column {lost[0]!r}; it has {', '.join(header[:12])}")
-        at = [header.index(name) for name in wanted]
-        paths = list(dict.fromkeys(tuple(row[k] for k in at) for row in rows))
-        if "levels" in given:
-            return Hierarchy.from_levels(paths, total=total)
-        return Hierarchy.from_parents([(child, parent or None) for parent, child in paths])
+        separator = None if "file" in given else self.said["input"].get("separator")
+        try:
+            return read_hierarchy(file, total=total, separator=separator, **options)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -238,14 +232,14 @@ class Job:
         found += [read_rule(text) for text in _texts(section.get("rules", []), "[risk] rules")]
         for decision in self.said.get("manual", []):
             options = {key: value for key, value in decision.items() if key not in ("cells", "reason")}
-            cells: dict[Cell, str] = {_cell(cell): decision.get("reason", "") for cell in decision.get("cells", [])}
+            cells: dict[Cell, str] = {cell_of(cell): decision.get("reason", "") for cell in decision.get("cells", [])}
             found.append(Manual(cells, **options))
         return tuple(found)
 
     @property
     def key(self) -> bytes | None:
         """The secret of the release; None: drawn anew each time."""
-        section = self.said["output"]
+        section = self._output
         text = section.get("key")
         if "key_file" in section:
             text = decode_file(self._beside(section["key_file"]), most_bytes=1 << 12).strip()
@@ -267,20 +261,7 @@ class Job:
         section = self.said.get("method")
         if section is None:
             return None
-        name = section.get("name", "round")
-        if name in ("round", "perturb") and "base" not in section and "within" not in section:
-            either = "the rounding base" if name == "round" else "it, or the distance (within)"
-            raise InputError(f"[method]: there is no base; give {either}")
-        options = {key: value for key, value in section.items() if key not in ("name", "weights", "time_limit")}
-        for cells in ("only", "fixed", "subset"):
-            if isinstance(options.get(cells), list):
-                options[cells] = tuple(_cell(cell) for cell in options[cells])
-        for number in ("jitter", "soft_margins"):
-            if number in options:
-                options[number] = float(options[number])
-        if "shares" in options:
-            options["shares"] = tuple(options["shares"])
-        return method_named(name, options, calling=f"[method] name={name!r}", option="[method] {}")
+        return from_file(self._chosen, {k: v for k, v in section.items() if k not in _PROTECTION}, "[method]")
 
     # ---- doing it --------------------------------------------------------------------------------------------------------------------------
 
@@ -291,12 +272,14 @@ class Job:
             given = {"hierarchies": self.hierarchies, **self.said["roles"]}
             reading = {key: value for key, value in self.said["input"].items() if key not in ("file", "kind")}
             if self.kind == "table":
-                if self.rules or self.said.get("risk"):
+                if (self.rules or self.said.get("risk")) and "frequency" not in self.said["roles"]:
                     raise InputError(
-                        "[risk] needs to know who stands behind the cells; give records, or statuses and levels as columns"
+                        "[risk] needs to know who stands behind the cells; give records, or the columns of contributors and largest contributions "
+                        "(frequency, largest), or statuses and levels as columns"
                     )
-                return read_table(self.source, **reading, **given)
-            table = Table.from_microdata(self.source, **reading, threads=self.said["output"].get("threads"), **given)
+                table = read_table(self.source, **reading, **given)
+            else:
+                table = Table.from_microdata(self.source, **reading, threads=self._output.get("threads"), **given)
             exceptions = {"waivers": self._waivers(), **self._exceptions()}
             return table.find(*self.rules, **exceptions) if self.rules or any(exceptions.values()) else table
 
@@ -314,17 +297,18 @@ class Job:
             if not isinstance(entry, dict) or "cell" not in entry:
                 raise InputError("[risk] levels: write each as {cell = [codes], lpl = …, upl = …, spl = …}")
             _refuse_unknown(entry, ("cell", "lpl", "upl", "spl"), "[risk] levels")
-            if _cell(entry["cell"]) in levels:
+            if cell_of(entry["cell"]) in levels:
                 raise InputError(f"[risk] levels: {entry['cell']} is named twice; name it once")
-            levels[_cell(entry["cell"])] = tuple(entry.get(side, 0) for side in ("lpl", "upl", "spl"))
-        return {"frozen": [_cell(cell) for cell in section.get("frozen", [])], "levels": levels or None}
+            levels[cell_of(entry["cell"])] = tuple(entry.get(side, 0) for side in ("lpl", "upl", "spl"))
+        return {"frozen": [cell_of(cell) for cell in section.get("frozen", [])], "levels": levels or None}
 
     def attackers(self, table: Table) -> list[Attacker]:
         """The external attacker, those of a file, and those that stand behind the cells."""
         section = self.said.get("attackers", {})
         whole = section.get("whole", False)
         with naming(self.path):
-            if self.rules and table.findings is not None and len(table.findings.unsafe):
+            behind = table.contributions is not None and table.contributions.parts is not None
+            if self.rules and behind and table.findings is not None and len(table.findings.unsafe):
                 found = Attacker.from_data(
                     table,
                     respondents=section.get(
@@ -341,10 +325,10 @@ class Job:
 
     def protect(self, table: Table) -> Protection:
         """Protect the table as the job says."""
-        method, section, output = self.method, self.said.get("method", {}), self.said["output"]
+        method, section, output = self.method, self.said.get("method", {}), self._output
         if method is None:
             raise InputError(f"{self.path}: there is no [method]; say how to protect the table")
-        limit = section.get("time_limit")
+        limit = section.get("time_limit_s")
         return method.protect(
             table,
             weights=section.get("weights"),
@@ -357,7 +341,7 @@ class Job:
 
     def write_table(self, table: Table) -> Path | None:
         """Write the confidential table, where the job wants it."""
-        file = self.said["output"].get("table")
+        file = self._output.get("table")
         return None if file is None else write_table(table, self._beside(file))
 
     def write(self, table: Table, protection: Protection) -> list[Path]:
@@ -400,13 +384,3 @@ def _texts(given: Any, where: str) -> list[str]:
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         raise InputError(f"{where}: give a list of texts")
     return given
-
-
-def _cell(given: Any) -> int | tuple[str, ...]:
-    """A cell by its codes, or by its number."""
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
-    codes: Sequence[Any] = given if isinstance(given, list) else [given]
-    if not codes or not all(isinstance(code, str) for code in codes):
-        raise InputError(f"{given!r} is no cell; give its codes as a list of texts, or its number")
-    return tuple(codes)

@@ -1,17 +1,21 @@
-"""Aim: what a method makes as small as it can, Σ w·|v − target| in whole numbers, and what that is in the user's units.
+"""Objective: what a method makes as small as it can, over which tables, and what its engine says of the least there is.
 
-A cost that is linear between two ends is of this kind too: w·|v − end| plus a constant. So one proof of bounds serves all of them.
+An aim is Σ w·|v − target| in whole numbers. A cost that is linear between two ends is of this kind too: w·|v − end| plus a constant. So one proof of
+bounds serves all of them. What is no such sum (squares, maxima) is a measure, of which no bound is proven.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
-from cellward.exact import Ints, freeze
+from cellward.exact import Floats, Ints, freeze
+from cellward.instance import Instance
+from cellward.publication.allowed import AllowedSet
+from cellward.publication.publication import Publication, exact_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +32,7 @@ class Aim:
 
     def cost(self, v: Ints) -> int:
         """Σ w·|v − target|, exact."""
-        away = np.abs(v - self.target)
-        if int(away.max(initial=0)) * int(self.weight.max(initial=0)) * len(away) < 2**62:
-            return int(away @ self.weight)
-        return sum(d * w for d, w in zip(away.tolist(), self.weight.tolist(), strict=True))
+        return exact_sum(self.weight, np.abs(v - self.target))
 
     def objective(self, cost: int | Fraction) -> Fraction:
         """The objective of which this is the cost."""
@@ -43,3 +44,47 @@ class Measure(Protocol):
 
     def exact(self, z: Ints, decimals: int, /) -> Fraction:
         """What deviations z, in units of 10^−``decimals``, cost in the user's units."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Objective:
+    """``allowed``: the values to choose from (None: no additive vector is published). Made small is the cost of the publication (Σ w·|v − a| of
+    values), that of ``aim``, or ``measure`` (the certificate then states the cost and no bound).
+
+    ``bound``: the engine's word on the least objective possible, in units of 10^−(decimals + weight_decimals); ``multipliers`` (one an equation) its
+    hint at a proof; ``search``: whether the proof may look for better ones. ``tolerance``: how far from its bound a result may be called optimal
+    (methods that work in fractions).
+    """
+
+    allowed: AllowedSet | None = None
+    aim: Aim | None = None
+    measure: Measure | None = None
+    bound: Fraction | None = None
+    multipliers: Floats | None = field(default=None, repr=False)
+    search: bool = True
+    tolerance: Fraction = Fraction(0)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the publication's own cost is made small."""
+        return self.aim is None and self.measure is None
+
+    def cost(self, instance: Instance, publication: Publication) -> int | None:
+        """What the certificate states and bounds."""
+        if self.aim is None:
+            return publication.cost(instance)
+        assert publication.v is not None
+        return self.aim.cost(publication.v)
+
+    def of_cost(self, cost: int | Fraction) -> int | Fraction:
+        """The objective of which this is the cost."""
+        return cost if self.aim is None else self.aim.objective(cost)
+
+    def value(self, instance: Instance, publication: Publication) -> int | Fraction | None:
+        """The objective, exact, in units of 10^−(decimals + weight_decimals)."""
+        if self.measure is not None:
+            assert publication.v is not None
+            measured: Fraction = self.measure.exact(publication.v - instance.a, instance.decimals)
+            return measured * Fraction(10) ** (instance.decimals + instance.weight_decimals)
+        cost = self.cost(instance, publication)
+        return None if cost is None else self.of_cost(cost)

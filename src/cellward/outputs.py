@@ -14,7 +14,7 @@ from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
 from cellward.files.whole import write_whole
 from cellward.protection import Protection
-from cellward.report.deviations import Deviations
+from cellward.report.sections.deviations import Deviations
 
 CERTIFICATE, DETAILS = "certificate.json.gz", "protection.json"
 STATEMENT, VALUES = "release.json", "release.csv"
@@ -31,7 +31,7 @@ FILES = {
 
 def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
     """What came out, in the words of the command line's ``--json``."""
-    loss = protection.loss() if protection.scaled is not None else None
+    loss = protection.loss() if protection.publication is not None else None
     return {
         "status": protection.status,
         "objective": protection.objective,
@@ -45,6 +45,7 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
         "max_abs": loss.max_abs if loss else None,
         "protected": protection.protected,
         "verified": verified,
+        **({"reason": protection.reason} if protection.reason else {}),
     }
 
 
@@ -57,14 +58,14 @@ def write_outputs(
         **facts,
         "method": dict(protection.method),
         "engine": protection.engine,
-        "limit_reached": protection.limit_reached,
+        "limit_reached": protection.run.limit_reached,
         "certified_bound": protection.certified_bound,
         "attackers": [attacker.name for attacker in protection.instance.attackers],
         "witnesses": 0 if protection.ignore_levels else len(protection.evidence.shown),
         "sums": 0 if protection.sums is None else len(protection.instance.sensitivity.sums),
         "key": protection.key.hex(),
         "deviations": Deviations.of(protection).to_dict(),
-        **({"details": dict(protection.details)} if protection.details else {}),
+        **({} if protection.details is None else {"details": protection.details.to_dict()}),
     }
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     if folder.exists() and not folder.is_dir():
@@ -77,8 +78,8 @@ def write_outputs(
         raise InputError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from error
     try:
         protection.certificate().save(target / CERTIFICATE)
-        if protection.sums is not None:
-            protection.sums.certificate().save(target / OF_SUMS)
+        if (of_sums := protection.certificate_of_sums()) is not None:
+            of_sums.save(target / OF_SUMS)
         elif not fresh:
             (target / OF_SUMS).unlink(missing_ok=True)  # of an earlier release
         for name, content in (more or {}).items():

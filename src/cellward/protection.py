@@ -1,4 +1,4 @@
-"""Protection: values, status, bound and evidence; the only thing a method returns.
+"""Protection: what came of one method on one instance; the only thing a method returns.
 
 Confidential: it holds the instance. The public side is made by :meth:`Protection.release`, which refuses unless the independent check passes.
 """
@@ -11,32 +11,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Literal, Protocol
 
 from cellward import exact
+from cellward.audit.audit import Audit, audit
+from cellward.audit.bound import BoundProof
+from cellward.audit.certificate import Certificate
+from cellward.audit.evidence import Evidence
+from cellward.audit.shown import Shown
 from cellward.errors import InputError, VerificationError
-from cellward.exact import Ints, freeze
+from cellward.exact import Floats, Ints
 from cellward.instance import Instance
-from cellward.objective import Aim, Measure
-from cellward.publication.allowed import AllowedSet
+from cellward.objective import Objective
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.loss import Loss
+from cellward.publication.publication import Publication
 from cellward.publication.release import Release
-from cellward.table.cell_sums import add_up
-
-if TYPE_CHECKING:
-    from cellward.audit.audit import Audit
-    from cellward.audit.bound import BoundProof
-    from cellward.audit.certificate import Certificate
-    from cellward.audit.evidence import Evidence
 
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
 KEY_BYTES = 32
-LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
-"""A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
 
 
 def checked_key(key: object = None) -> bytes:
@@ -50,161 +43,179 @@ def checked_key(key: object = None) -> bytes:
     return key
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Failure:
+    """Why nothing may be released.
+
+    ``cells`` and ``equations``: where it comes from, as far as that was found. ``proposal``: another method, ready to run. ``knowledge``: what values
+    would have told, which the certificate of an infeasible result states.
+    """
+
+    reason: str
+    cells: tuple[int, ...] = ()
+    equations: tuple[int, ...] = ()
+    proposal: Any = None
+    knowledge: Knowledge | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How a result was found: the engine, its seconds, and whether a limit cut it short."""
+
+    engine: str = ""
+    seconds: float = 0.0
+    limit_reached: bool = False
+
+
+class Details(Protocol):
+    """What else a method keeps of a result, confidential."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As protection.json holds it."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Protection:
     """What came of one method on one instance.
 
-    ``status``: ``optimal``; ``feasible`` (a limit was reached, the gap says how far the optimum may be); ``infeasible``
-    (no such table exists; ``reason`` says why); ``failed`` (a limit was reached with nothing found). ``scaled`` holds the
-    published integers, or None. ``method`` is what the public may know of the method: its name and parameters.
-    ``bound_scaled`` is the solver's word on the least objective possible, ``multipliers`` (one an equation) its hint at a proof. ``knowledge`` is
-    what the values tell the public. ``conflicting_cells`` and ``conflicting_equations``: where ``infeasible`` comes from, as far as it was found.
-    ``proposal``: another method, ready to run, where this one has no answer. ``ignore_levels``: nothing is shown of the protection levels. ``aim``:
-    what is made small, where that is not Σ w·|v − a|; ``measure``: the same, where it is no sum of such terms (the certificate then states
-    Σ w·|v − a| and no bound); ``tolerance``: how far from its bound a result may be called optimal (methods that work in fractions).
-    ``search_bound``: whether the proof of the bound may look for better multipliers than those given. ``details``: what else the method tells,
-    confidential. ``key`` (32 bytes, secret) salts the certificate.
+    ``status``: ``optimal``; ``feasible`` (a limit was reached, the gap says how far the optimum may be); ``infeasible`` (no such table exists;
+    ``failure`` says why); ``failed`` (a limit was reached with nothing found). ``publication`` is what would be printed, or None; where there is a
+    ``failure`` too, it is not released. ``method`` is what the public may know of the method: its name and parameters. ``sought``: what was made
+    small, and over which tables. ``ignore_levels``: nothing is shown of the protection levels. ``key`` (32 bytes, secret) salts the certificate.
+    ``shown``: what is shown of the publication; a copy of a result with other facts about it keeps what was shown already.
     """
 
     instance: Instance
     method: Mapping[str, Any]
     status: Status
-    allowed: AllowedSet
-    scaled: Ints | None = None
-    bound_scaled: Fraction | None = None
-    reason: str = ""
-    engine: str = ""
-    seconds: float = 0.0
-    limit_reached: bool = False
-    knowledge: Knowledge
+    sought: Objective
+    publication: Publication | None = None
+    failure: Failure | None = None
+    run: Run = Run()
+    details: Details | None = None
     ignore_levels: bool = False
-    aim: Aim | None = None
-    measure: Measure | None = None
-    search_bound: bool = True
-    details: Mapping[str, Any] = field(default_factory=dict)
-    tolerance: Fraction = Fraction(0)
-    proposal: Any = None
-    conflicting_cells: tuple[int, ...] = ()
-    conflicting_equations: tuple[int, ...] = ()
-    multipliers: NDArray[np.float64] | None = field(default=None, repr=False)
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES), repr=False)
+    key: bytes = field(default_factory=checked_key, repr=False)
+    shown: Shown = field(default=None, repr=False)  # type: ignore[assignment] # made of the other fields unless given
 
     def __post_init__(self) -> None:
-        freeze(self.scaled)
         checked_key(self.key)
-        if self.status == "optimal" and self.bound_scaled is not None and not self._meets(self.bound_scaled):
-            raise VerificationError("a result called optimal must meet its bound; nothing is released")
-        if (self.scaled is None) != (self.status in ("infeasible", "failed")):
+        if (self.publication is None) != (self.status in ("infeasible", "failed")):
+            nots = "" if self.publication is None else "not "
             raise VerificationError(
-                f"a result called {self.status} must {'not ' if self.scaled is not None else ''}hold values; nothing is released"
+                f"a result called {self.status} must {nots}hold what is to be printed; nothing is released"
             )
-        if self.scaled is None:
+        if self.publication is None and self.failure is None:
+            raise VerificationError(f"a result called {self.status} must say why; nothing is released")
+        if self.shown is not None:
             return
-        missed = np.flatnonzero(self.instance.relations.residual(self.scaled))
-        if len(missed):
-            raise VerificationError(f"the protected values miss equation {int(missed[0])}; nothing is released")
-        outside = self.allowed.outside(self.scaled)
-        if len(outside):
-            name = self.instance.labels.name(int(outside[0]))
-            raise VerificationError(f"the protected value of {name} is outside its allowed set; nothing is released")
-        if self.bound_scaled is not None and self.bound_scaled > self.objective_scaled:
+        object.__setattr__(self, "shown", Shown(self.instance, self.publication, self.sought, self.status))
+        if self.publication is None:
+            return
+        self.publication.check(self.instance, self.sought.allowed)
+        bound, value = self.sought.bound, self.objective_scaled
+        if bound is None or value is None:
+            return
+        if self.status == "optimal" and abs(value - bound) > self.sought.tolerance:
+            raise VerificationError("a result called optimal must meet its bound; nothing is released")
+        if bound > value:
             raise VerificationError("the solver's bound exceeds the value of its own answer; nothing is released")
 
     # ---- what came out ---------------------------------------------------------------------------------------------------------------------
 
     @property
-    def values(self) -> NDArray[np.int64] | NDArray[np.float64] | None:
-        """The protected values in the user's units, in cell order; None when there are none."""
+    def scaled(self) -> Ints | None:
+        """The published values as exact integers; None where there are none."""
+        return None if self.publication is None else self.publication.v
+
+    @property
+    def values(self) -> Ints | Floats | None:
+        """The published values in the user's units, in cell order; None where there are none."""
         return None if self.scaled is None else exact.units(self.scaled, self.instance.decimals)
 
-    def _meets(self, bound: Fraction) -> bool:
-        return abs(self.objective_scaled - bound) <= self.tolerance
-
-    @cached_property
-    def _aim(self) -> Aim:
-        return Aim(self.instance.a, self.instance.weight) if self.aim is None else self.aim
-
-    @cached_property
-    def cost_scaled(self) -> int:
-        """What the certificate states and bounds: Σ w·|v − a|, or the cost of the aim."""
-        if self.scaled is None:
-            raise VerificationError(f"a result called {self.status} has no objective")
-        return self._aim.cost(self.scaled)
+    @property
+    def knowledge(self) -> Knowledge | None:
+        """What is told to the public, or would have been."""
+        if self.publication is not None:
+            return self.publication.knowledge
+        return None if self.failure is None else self.failure.knowledge
 
     @property
-    def objective_scaled(self) -> int | Fraction:
-        """The objective, exact, in units of 10^−(decimals + weight_decimals)."""
-        if self.measure is not None and self.scaled is not None:
-            return self._measured
-        return self.cost_scaled if self.aim is None else self.aim.objective(self.cost_scaled)
-
-    @cached_property
-    def _measured(self) -> Fraction:
-        assert self.measure is not None and self.scaled is not None
-        value: Fraction = self.measure.exact(self.scaled - self.instance.a, self.instance.decimals)
-        return value * Fraction(10**self._places)
+    def reason(self) -> str:
+        """Why nothing may be released; empty where something may."""
+        return "" if self.failure is None else self.failure.reason
 
     @property
-    def _places(self) -> int:
-        return self.instance.decimals + self.instance.weight_decimals
+    def engine(self) -> str:
+        """Which engine found it."""
+        return self.run.engine
+
+    @property
+    def seconds(self) -> float:
+        """How long that took."""
+        return self.run.seconds
+
+    @cached_property
+    def objective_scaled(self) -> int | Fraction | None:
+        """The objective, exact, in units of 10^−(decimals + weight_decimals); None without a publication."""
+        return None if self.publication is None else self.sought.value(self.instance, self.publication)
+
+    def _in_units(self, scaled: int | Fraction | None) -> int | float | None:
+        i = self.instance
+        return None if scaled is None else exact.unit(scaled, i.decimals + i.weight_decimals)
 
     @property
     def objective(self) -> int | float | None:
         """What was made small, Σ w·|v − a| unless the method has another aim, in the user's units."""
-        return None if self.scaled is None else exact.unit(self.objective_scaled, self._places)
+        return self._in_units(self.objective_scaled)
 
     @property
     def bound(self) -> int | float | None:
         """The solver's word on the least objective possible, in the user's units."""
-        return None if self.bound_scaled is None else exact.unit(self.bound_scaled, self._places)
+        return self._in_units(self.sought.bound)
 
     @property
     def gap(self) -> float | None:
         """(objective − bound) / objective: 0.0 when proven optimal, None without values or a bound."""
-        if self.scaled is None or self.bound_scaled is None:
+        value, bound = self.objective_scaled, self.sought.bound
+        if value is None or bound is None:
             return None
-        if self.objective_scaled == self.bound_scaled or self.status == "optimal":
-            return 0.0
-        return float((self.objective_scaled - self.bound_scaled) / self.objective_scaled)
+        return 0.0 if value == bound or self.status == "optimal" else float((value - bound) / value)
 
     def loss(self) -> Loss:
-        """Information loss of the protected values."""
-        if self.scaled is None:
-            raise VerificationError(f"a result called {self.status} has no values to measure; {self.reason}")
-        return Loss.between(self.instance.a, self.scaled, self.instance.decimals)
+        """Information loss of what is published."""
+        if self.publication is None:
+            raise VerificationError(f"a result called {self.status} has nothing to measure; {self.reason}")
+        return self.publication.loss(self.instance.a, self.instance.decimals)
 
-    # ---- proof and release -----------------------------------------------------------------------------------------------------------------
+    # ---- what is shown of it ---------------------------------------------------------------------------------------------------------------
 
-    def with_key(self, key: bytes) -> Protection:
-        """The same result with another key; what was shown of it stays."""
-        out = replace(self, key=key)
-        if "proof" in self.__dict__:
-            out.__dict__["proof"] = self.__dict__["proof"]
-        return out.knowing(self)
-
-    def knowing(self, same: Protection) -> Protection:
-        """This result, with what was already shown of the same values against the same attackers."""
-        for name in {"evidence", "protected"} & same.__dict__.keys():
-            self.__dict__[name] = same.__dict__[name]
-        if same.__dict__.get("sums") is not None:
-            self.__dict__["sums"] = same.__dict__["sums"].with_key(self.key)
-        return self
-
-    @cached_property
+    @property
     def evidence(self) -> Evidence:
         """Witness tables for the levels, or the requirements that fail."""
-        from cellward.audit.evidence import show_levels
-
-        if self.scaled is None:
+        if self.publication is None:
             raise VerificationError(f"a result called {self.status} has nothing to show; {self.reason}")
-        return show_levels(self.instance, self.scaled, self.knowledge)
+        return self.shown.evidence
+
+    @property
+    def sums(self) -> Shown | None:
+        """What is shown of the sums of cells that are at risk; None where there are none."""
+        return None if self.ignore_levels else self.shown.sums
 
     @cached_property
     def protected(self) -> bool | None:
         """Whether every level is shown to be met against every attacker; None where none is asked, or nothing is published."""
-        if self.scaled is None or (not self.instance.asks and not self.instance.sensitivity.sums):
+        if self.publication is None or (not self.instance.asks and not self.instance.sensitivity.sums):
             return None
         return not self.ignore_levels and not self.missing
+
+    @property
+    def releasable(self) -> bool:
+        """Whether something is published with every level met as far as it was to be."""
+        return (
+            self.publication is not None
+            and self.failure is None
+            and (self.ignore_levels or self.protected is not False)
+        )
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -216,115 +227,79 @@ class Protection:
         """Whether some requirement is neither shown to be met nor proven to fail."""
         return bool(self.evidence.unsettled or (self.sums is not None and self.sums.evidence.unsettled))
 
-    @cached_property
-    def sums(self) -> Protection | None:
-        """The same result seen with the sums of cells at risk as further cells, for what is to be shown of them; None where there are none."""
-        from cellward.audit.sums_as_cells import instance_of_sums, knowledge_of_sums
-
-        if self.scaled is None or self.ignore_levels or not self.knowledge.intervals:
-            return None
-        extended = instance_of_sums(self.instance, self.knowledge)
-        if extended is None:
-            return None
-        sums = self.instance.sensitivity.sums
-        v = add_up(self.scaled, sums)
-        return Protection(
-            instance=extended,
-            method={"name": f"sums of cells, {self.method.get('name', '')}"},
-            status="feasible",
-            allowed=AllowedSet(v, v, np.zeros_like(v)),
-            scaled=v,
-            knowledge=knowledge_of_sums(self.knowledge, len(sums)),
-            key=self.key,
-        )
-
-    @cached_property
+    @property
     def proof(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
-        from cellward.audit.bound import nothing_proven, prove_bound
-
-        if self.measure is not None and self.scaled is not None:
-            return nothing_proven()
-        # What is not called optimal cannot be proven so: the root's bound is then all there is to get.
-        nodes = (
-            1
-            if self.status == "feasible"
-            else max(LEAST_NODES, min(MOST_NODES, SEARCHED // max(self.instance.cells, 1)))
-        )
-        return prove_bound(
-            self.instance,
-            self.allowed,
-            v=self.scaled,
-            aim=self.aim,
-            multipliers=self.multipliers,
-            most_nodes=nodes,
-            search=self.search_bound,
-        )
+        return self.shown.bound
 
     @property
     def certified_bound(self) -> int | float | None:
         """The least objective possible as far as it is proven, in the user's units; None where nothing is."""
         value = self.proof.value
-        return exact.unit(self._aim.objective(value), self._places) if isinstance(value, Fraction) else None
+        return self._in_units(self.sought.of_cost(value)) if isinstance(value, Fraction) else None
 
     @cached_property
-    def _certificate(self) -> Certificate:
-        from cellward.audit.certificate import Certificate
-
+    def _certificates(self) -> tuple[Certificate, ...]:
         if self.status == "failed":
             raise VerificationError(f"a result called failed has nothing to certify; {self.reason}")
+        parts = [self.shown, *([] if self.sums is None else [self.sums])]
         if self.sums is not None and self.sums.evidence.missing:
             raise VerificationError(f"not protected: {self.sums.evidence.missing[0]}; nothing is certified")
-        return Certificate.of(
-            self.instance,
-            self.scaled,
-            allowed=self.allowed,
-            aim=self.aim,
-            method=self.method,
-            knowledge=self.knowledge,
-            evidence=None if self.ignore_levels or self.scaled is None else self.evidence,
-            bound=self.proof.content,
-            objective=None if self.scaled is None else self.cost_scaled,
-            status=self.status,
-            engine=self.engine,
-            salt=hmac.new(self.key, b"cellward certificate", "sha256").hexdigest(),
+        salt = hmac.new(self.key, b"cellward certificate", "sha256").hexdigest()
+        told = None if self.failure is None else self.failure.knowledge
+        return tuple(
+            Certificate.of(
+                part,
+                method=self.method if part is self.shown else {"name": f"sums of cells, {self.method.get('name', '')}"},
+                told=told,
+                ignore_levels=self.ignore_levels,
+                engine=self.engine if part is self.shown else "",
+                salt=salt,
+            )
+            for part in parts
         )
 
     def certificate(self) -> Certificate:
         """The certificate of this result (confidential)."""
-        return self._certificate
+        return self._certificates[0]
+
+    def certificate_of_sums(self) -> Certificate | None:
+        """That of the sums of cells at risk; None where there are none."""
+        return None if self.sums is None else self._certificates[1]
 
     def audit(self, **options: Any) -> Audit:
-        """What each attacker can work out from the values; options as in :func:`cellward.audit`."""
-        from cellward.audit.audit import audit
-
+        """What each attacker can work out from what is published; options as in :func:`cellward.audit`."""
         return audit(self, **options)
 
     def release(self) -> Release:
         """The public side; refuses unless every level asked is shown and the certificate passes the independent check."""
-        if self.scaled is None:
+        if self.publication is None:
             raise VerificationError(f"nothing can be released: the result is {self.status}; {self.reason}")
         if self.protected is False and not self.ignore_levels:
             raise VerificationError(f"not protected: {self.missing[0]}; nothing is released")
-        certificate = self.certificate()
-        for each in (certificate, *([] if self.sums is None else [self.sums.certificate()])):
+        if self.failure is not None:
+            raise VerificationError(f"not to be released: {self.reason}; nothing is released")
+        for each in self._certificates:
             if not (verdict := each.check()):
                 raise VerificationError(f"the certificate does not hold: {verdict.reason}; nothing is released")
         return Release(
             labels=self.instance.labels,
-            scaled=np.array(certificate.content["published"], np.int64),
+            publication=self.publication,
             decimals=self.instance.decimals,
             method=dict(self.method),
             relations=self.instance.relations,
             lower=self.instance.lower,
             upper=self.instance.upper,
-            knowledge=self.knowledge,
-            digest=certificate.digest,
+            digest=self.certificate().digest,
         )
+
+    def with_key(self, key: bytes) -> Protection:
+        """The same result with another key; what was shown of it stays."""
+        return replace(self, key=key)
 
     def __repr__(self) -> str:
         parts = [str(self.method.get("name", "")), self.status]
-        if self.scaled is not None:
+        if self.publication is not None:
             parts.append(f"objective {self.objective}")
             if self.ignore_levels:
                 parts.append("levels ignored")

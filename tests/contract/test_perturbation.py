@@ -1,20 +1,22 @@
 """Cell perturbation keeps the contract."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from additive_values import AdditiveValues, KnownOptimum, OneOptimum, TellsOnlyValues, absolute
+from levels import LevelsByIntervals
 from method_contract import MethodContract
 from scipy.optimize import linprog
 
 import cellward as cw
-from cellward.protect.perturbation.intervals import PerturbationIntervals
-from cellward.protection import Protection
+from cellward.protect.perturbation.intervals import Intervals
+
+BASE, WITHIN = 5, 3
 
 
-def slopes(instance, base):
+def slopes(instance):
     """⌊a⌋, ⌈a⌉ and the cost of a unit of v between them."""
+    base = BASE * 10**instance.decimals
     for a, w, fixed in zip(
         instance.a.tolist(), instance.weight.tolist(), instance.sensitivity.fixed.tolist(), strict=True
     ):
@@ -22,78 +24,64 @@ def slopes(instance, base):
         yield lo, hi, Fraction(w * (hi + lo - 2 * a), hi - lo) if hi > lo else Fraction(0)
 
 
-class TestCellPerturbation(MethodContract):
-    method = cw.CellPerturbation(base=5)
-    base = 5
+class BetweenMultiples(MethodContract, AdditiveValues, OneOptimum, KnownOptimum, LevelsByIntervals):
+    """Its optimum is that of the linear relaxation of the rounding."""
+
+    close = 1e-6
+
+    def asking(self, kind):
+        return cw.CellPerturbation(base=BASE, knowledge=kind)
+
+    def cost(self, instance, v):
+        terms = zip(instance.weight.tolist(), v.tolist(), instance.a.tolist(), slopes(instance), strict=True)
+        return sum(w * (a - lo) + slope * (x - lo) for w, x, a, (lo, _, slope) in terms)
 
     def least_objective(self, instance):
-        """The linear relaxation of the rounding, in fractions."""
-        base = self.base * 10**instance.decimals
-        rows = [instance.relations.equation(j) for j in range(instance.relations.equations)]
-        cells = list(slopes(instance, base))
+        cells = list(slopes(instance))
         lo = [max(x, y) for (x, _, _), y in zip(cells, np.minimum(instance.lower, instance.a).tolist(), strict=True)]
         hi = [min(x, y) for (_, x, _), y in zip(cells, np.maximum(instance.upper, instance.a).tolist(), strict=True)]
-        cost = [slope for _, _, slope in cells]
-        start = sum(
-            w * (a - x) - slope * x
-            for w, a, (x, _, slope) in zip(instance.weight.tolist(), instance.a.tolist(), cells, strict=True)
-        )
-        m = np.zeros((len(rows), instance.cells))
-        for j, (_, members, coefs) in enumerate(rows):
+        m = np.zeros((instance.relations.equations, instance.cells))
+        right = np.zeros(instance.relations.equations)
+        for j in range(instance.relations.equations):
+            right[j], members, coefs = instance.relations.equation(j)
             m[j, members] = coefs
-        right = [rhs for rhs, _, _ in rows]
+        unit = 10**instance.decimals  # programs of moderate numbers are solved more exactly
         found = linprog(
-            list(map(float, cost)), A_eq=m if rows else None, b_eq=right or None, bounds=list(zip(lo, hi, strict=True))
+            [float(slope) for _, _, slope in cells],
+            A_eq=m if len(m) else None,
+            b_eq=right / unit if len(m) else None,
+            bounds=[(x / unit, y / unit) for x, y in zip(lo, hi, strict=True)],
         )
-        return float(start) + found.fun
-
-    def test_status_is_honest(self, result):
-        places = result.instance.decimals
-        least = self.least_objective(result.instance) if not places else None
-        assert result.status == "optimal"
-        assert result.gap == 0.0
-        if least is not None:
-            assert float(result.objective_scaled) == pytest.approx(least, rel=1e-6, abs=1e-6)
-
-    def test_objective_is_the_weighted_sum_of_deviations(self, result):
-        base = self.base * 10**result.instance.decimals
-        terms = zip(
-            result.instance.weight.tolist(),
-            result.scaled.tolist(),
-            result.instance.a.tolist(),
-            slopes(result.instance, base),
-            strict=True,
-        )
-        assert result.objective_scaled == sum(w * (a - lo) + slope * (v - lo) for w, v, a, (lo, _, slope) in terms)
-
-    def test_the_release_depends_on_the_published_values_alone(self, result, tmp_path):
-        """A table that already is the published one gives the same release, once it is free to move around its own values."""
-        fields = {name: getattr(result, name) for name in result.__dataclass_fields__}
-        instance = replace(result.instance, a=result.scaled)
-        intervals = PerturbationIntervals.of(
-            instance, "base", np.full(instance.cells, self.base * 10**instance.decimals)
-        )
-        own = {
-            "instance": instance,
-            "allowed": intervals.allowed,
-            "aim": intervals.aim("between"),
-            "bound_scaled": None,
-        }
-        twin = Protection(**{**fields, **own, "seconds": 1.0, "engine": "other", "status": "feasible"})
-        one = result.release().save(tmp_path / "one.csv").read_bytes()
-        assert one == twin.release().save(tmp_path / "two.csv").read_bytes()
+        start = self.cost(instance, np.zeros(instance.cells, np.int64))
+        return float(start) + found.fun * unit
 
 
-class TestCellPerturbationWithin(MethodContract):
-    method = cw.CellPerturbation(within=3)
+class TestCellPerturbation(BetweenMultiples, TellsOnlyValues):
+    method = cw.CellPerturbation(base=BASE)
+    knowledge_kinds = ("strict",)
 
-    def test_status_is_honest(self, result):
-        assert result.status == "optimal"
-        assert result.objective == 0  # nobody is at risk, so nothing moves
+    def own(self, published):
+        """What is allowed lies around the true values."""
+        intervals = Intervals.of(published, "base", np.full(published.cells, BASE * 10**published.decimals))
+        return {"allowed": intervals.allowed, "aim": intervals.aim("between")}
 
 
-class TestCellPerturbationOnPaper(TestCellPerturbation):
-    method = cw.CellPerturbation(base=5, knowledge="paper")
+class TestCellPerturbationOnPaper(BetweenMultiples):
+    """Which values were multiples is taken to be public, so that a release tells more than its values."""
 
-    def test_the_release_depends_on_the_published_values_alone(self, result, tmp_path):
-        """It does not: which values were multiples is taken to be public."""
+    method = cw.CellPerturbation(base=BASE, knowledge="paper")
+    knowledge_kinds = ("paper",)
+
+
+class TestCellPerturbationWithin(MethodContract, AdditiveValues, OneOptimum, KnownOptimum, LevelsByIntervals):
+    method = cw.CellPerturbation(within=WITHIN)
+    knowledge_kinds = ("strict", "paper")
+
+    def asking(self, kind):
+        return cw.CellPerturbation(within=WITHIN, knowledge=kind)
+
+    def cost(self, instance, v):
+        return absolute(instance, v)
+
+    def least_objective(self, instance):
+        return 0  # nobody is at risk, so nothing moves

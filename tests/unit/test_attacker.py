@@ -59,7 +59,7 @@ def test_a_coalition_adds_contributions_and_takes_the_narrower_bounds(table):
         (lambda t: cw.Attacker.knowing(t, "S", lower={True: 0}), "True is no cell"),
         (lambda t: cw.Attacker.knowing(t, "S", lower={0: "x"}), "lower bound of (I, A)"),
         (lambda t: cw.Attacker.knowing(t, "S", levels={0: (1, 2)}), "give (lpl, upl, spl)"),
-        (lambda t: cw.Attacker.knowing(t, "S", levels={0: (1, -2, 0)}), "upl: the level of cell 0 is negative"),
+        (lambda t: cw.Attacker.knowing(t, "S", levels={0: (1, -2, 0)}), "upl: the level of (I, A) is negative"),
         (lambda t: cw.Attacker.knowing(t, "", lower={0: 0}), "give it a name"),
         (lambda t: cw.Attacker.coalition(t, "S", cw.Attacker.external()), "at least two members"),
         (lambda t: cw.Attacker.respondent(t, "S", {0: 25}), "but its value is 20"),

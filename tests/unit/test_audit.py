@@ -5,6 +5,8 @@ from fractions import Fraction
 import certificates
 import numpy as np
 import pytest
+from paper_000 import FIGURE_1
+from releases import by_hand
 
 import cellward as cw
 from cellward.audit.propagation import propagate
@@ -12,7 +14,6 @@ from cellward.exact import NO_BOUND
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
 
-FIGURE_1 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 II_C = 6
 
 
@@ -22,17 +23,7 @@ def figure_1(lpl=0, upl=0, spl=0):
 
 
 def released(table, knowledge, v=None):
-    return cw.Release(
-        labels=table.labels,
-        scaled=table.scaled if v is None else np.array(v),
-        decimals=table.decimals,
-        method={"name": "by hand"},
-        relations=table.relations,
-        lower=table.lower,
-        upper=table.upper,
-        knowledge=knowledge,
-        digest="",
-    )
+    return by_hand(table, table.scaled if v is None else v, knowledge)
 
 
 def interval(audit, cell, attacker=0):

@@ -117,7 +117,7 @@ BAD = {
     "JJ text in a number column": (jj(JJ.replace("2.5", "x")), r"t\.jj line 4, column weight: 'x' is not a number"),
     "JJ NaN": (jj(JJ.replace("0 3 1", "0 nan 1")), r"t\.jj line 3, column value: 'nan' is not a number"),
     "an unknown status": (csv("region,n,s\nN1,3,q\n", "--status", "s"), r"t\.csv line 2, column s: the status 'q' is not known"),
-    "a negative level": (csv("region,n,l\nN1,3,-1\n", "--lpl", "l"), r"lpl: the level of cell 0 is negative"),
+    "a negative level": (csv("region,n,l\nN1,3,-1\n", "--lpl", "l"), r"lpl: the level of \(N1\) is negative, -1"),
     "a negative weight": (csv("region,n,w\nN1,3,-1\n", "--weight", "w"), r"a negative weight"),
     # files
     "an empty CSV": (csv(""), r"t\.csv: the file is empty; give a file"),
@@ -179,7 +179,7 @@ def lay_out(folder, case):
     if case["hrc"] is not None:
         (folder / "region.hrc").write_text(case["hrc"])
         options += ["--hierarchy", f"region={folder / 'region.hrc'}"]
-    return ["protect", source, *options, "--out", folder / "out"]
+    return ["round", source, *options, "--out", folder / "out"]
 
 
 def refused(said, words):
@@ -224,18 +224,18 @@ def test_the_sentence_stays_one_line_whatever_the_codes_hold(tmp_path, text):
 def test_the_out_folder_must_be_possible(tmp_path, run):
     source = tmp_path / "t.csv"
     source.write_text(CSV)
-    refused(run("protect", source, *LONG, "--out", source), r"t\.csv: is a file, not a folder; choose another --out")
-    refused(run("protect", source, *LONG, "--out", source / "out"), r"out: cannot be made")
+    refused(run("round", source, *LONG, "--out", source), r"t\.csv: is a file, not a folder; choose another --out")
+    refused(run("round", source, *LONG, "--out", source / "out"), r"out: cannot be made")
     assert source.read_text() == CSV
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
 USAGE = [
-    ["protect"],
-    ["protect", "t.csv"],
+    ["round"],
+    ["round", "t.csv"],
     ["blur"],
-    ["protect", "t.csv", "--out", "o", "--blur"],
-    ["protect", "t.csv", "--out", "o", "--decimals", "two"],
+    ["round", "t.csv", "--out", "o", "--blur"],
+    ["round", "t.csv", "--out", "o", "--decimals", "two"],
     ["verify"],
 ]
 
@@ -344,7 +344,7 @@ def test_ten_million_columns_are_refused_at_once_and_in_little_memory(tmp_path):
         "    print(json.dumps([stopped.code, peak]))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, "protect", str(path), "--dims", "c", "--value", "n", "--out", str(tmp_path / "out")],
+        [sys.executable, "-c", script, "round", str(path), "--dims", "c", "--value", "n", "--out", str(tmp_path / "out")],
         capture_output=True,
         text=True,
         check=True,

@@ -24,7 +24,7 @@ from cellward.objective import Aim
 from cellward.publication.allowed import AllowedSet
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
-from cellward.solve.warm import WarmLp
+from cellward.solve.warm_lp import WarmLp
 
 # ---- the specification, read by hand -------------------------------------------------------------------------------------------------------------
 

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
-import sys
-from pathlib import Path
 
+import census
 import numpy as np
 import pytest
-
-_PATH = Path(__file__).parents[2] / "benchmarks" / "census.py"
-_SPEC = importlib.util.spec_from_file_location("census", _PATH)
-census = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = census  # dataclasses look their module up there
-_SPEC.loader.exec_module(census)
 
 
 @pytest.fixture(scope="module")

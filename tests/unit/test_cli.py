@@ -56,7 +56,7 @@ def rows(path):
 )
 def test_cells_perturbed_from_file_to_audit(tmp_path, options):
     out = tmp_path / "out"
-    done = piped("protect", FIRMS, *LONG, "--method", "perturb", *options, "--out", out)
+    done = piped("perturb", FIRMS, *LONG, *options, "--out", out)
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in out.iterdir()} == FILES
     method = json.loads((out / "release.json").read_text())["method"]
@@ -81,7 +81,7 @@ def test_cells_perturbed_from_file_to_audit(tmp_path, options):
     ],
 )
 def test_options_of_another_method_are_refused(tmp_path, options, words):
-    done = piped("protect", FIRMS, *LONG, *options, "--out", tmp_path / "out")
+    done = piped("round", FIRMS, *LONG, *options, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert words in done.stderr
     assert not (tmp_path / "out").exists()
@@ -125,7 +125,7 @@ def levels(tmp_path):
 )
 def test_cells_adjusted_from_file_to_audit(tmp_path, levels, run, options):
     out = tmp_path / "out"
-    done = run("protect", levels, *AT_RISK, "--method", "adjust", *options, "--key", ZERO, "--out", out)
+    done = run("adjust", levels, *AT_RISK, *options, "--key", ZERO, "--out", out)
     assert (done.code, done.err) == (0, "")
     assert "each value is published at least its level away from the truth" in done.out
     assert {path.name for path in out.iterdir()} == FILES
@@ -140,7 +140,7 @@ def test_cells_adjusted_from_file_to_audit(tmp_path, levels, run, options):
 
 
 def test_an_adjustment_in_json(tmp_path, levels, run):
-    done = run("protect", levels, *AT_RISK, "--method", "adjust", "--json", "--out", tmp_path / "out")
+    done = run("adjust", levels, *AT_RISK, "--json", "--out", tmp_path / "out")
     facts = json.loads(done.out)
     assert list(facts) == KEYS
     assert (facts["protected"], facts["verified"], facts["sensitive"]) == (True, True, 3)
@@ -148,7 +148,7 @@ def test_an_adjustment_in_json(tmp_path, levels, run):
 
 def test_an_adjustments_secrets_are_in_protection_json_alone(tmp_path, levels, run):
     out = tmp_path / "out"
-    done = run("protect", levels, *AT_RISK, "--method", "adjust", "--key", "7f" * 32, "--out", out)
+    done = run("adjust", levels, *AT_RISK, "--key", "7f" * 32, "--out", out)
     kept = json.loads((out / "protection.json").read_text())
     details = kept["details"]
     assert kept["key"] == "7f" * 32
@@ -169,7 +169,7 @@ def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
     made = {}
     for name, key in (("one", ZERO), ("two", ZERO), ("three", "11" * 32)):
         run(
-            "protect",
+            "round",
             levels,
             *AT_RISK,
             "--method",
@@ -186,14 +186,14 @@ def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
 
 
 def test_an_adjustment_that_cannot_be_exits_1(tmp_path, levels, run):
-    done = run("protect", levels, *AT_RISK, "--method", "adjust", *STUCK, "--out", tmp_path / "out")
+    done = run("adjust", levels, *AT_RISK, *STUCK, "--out", tmp_path / "out")
     assert done.code == 1
     assert done.out.startswith("infeasible: no table keeps every sum and reaches every level, (N, B) among the cells")
     assert not (tmp_path / "out").exists()
 
 
 def test_levels_that_bent_exit_1_and_release_nothing(tmp_path, levels, run):
-    arguments = ("protect", levels, *AT_RISK, "--method", "adjust", *STUCK, "--soft-levels", "--out", tmp_path / "out")
+    arguments = ("adjust", levels, *AT_RISK, *STUCK, "--soft-levels", "--out", tmp_path / "out")
     done = run(*arguments)
     assert (done.code, done.err) == (1, "")
     assert done.out == (
@@ -209,14 +209,14 @@ def test_levels_that_bent_exit_1_and_release_nothing(tmp_path, levels, run):
 
 
 def test_an_adjusted_release_takes_no_options_of_roundings(tmp_path, levels, run):
-    run("protect", levels, *AT_RISK, "--method", "adjust", "--out", tmp_path / "out")
+    run("adjust", levels, *AT_RISK, "--out", tmp_path / "out")
     done = run("audit", levels, *AT_RISK, "--release", tmp_path / "out", "--base", "5")
     assert done.code == 2
     assert "--base does not go with a release made by adjustment; leave it out" in done.err
 
 
 def test_an_audit_finds_an_adjustment_that_is_too_near(tmp_path, levels, run):
-    run("protect", levels, *AT_RISK, "--method", "adjust", "--senses", "up", "--jitter", "0", "--out", tmp_path / "out")
+    run("adjust", levels, *AT_RISK, "--senses", "up", "--jitter", "0", "--out", tmp_path / "out")
     levels.write_text(LEVELS.replace("N,B,50,u,5,5", "N,B,50,u,9,9"))
     done = run("audit", levels, *AT_RISK, "--release", tmp_path / "out")
     assert done.code == 1
@@ -225,7 +225,7 @@ def test_an_audit_finds_an_adjustment_that_is_too_near(tmp_path, levels, run):
 
 
 def test_cells_without_levels_are_published_as_they_are_and_that_is_said(tmp_path, run):
-    done = run("protect", FIRMS, *LONG, "--method", "adjust", "--out", tmp_path / "out")
+    done = run("adjust", FIRMS, *LONG, "--out", tmp_path / "out")
     assert done.code == 0
     assert "5 of 5 unsafe cells have no protection levels and are published as they are" in done.out
 
@@ -233,10 +233,10 @@ def test_cells_without_levels_are_published_as_they_are_and_that_is_said(tmp_pat
 def test_fixed_cells_of_bare_equations_are_numbers(tmp_path, run):
     table = cw.Table.from_equations([10, 20, 30], [[1, 1, -1]], sensitive=[0, 1], lpl=[2, 2], upl=[2, 2])
     cw.write(table, tmp_path / "t.jj")
-    done = run("protect", tmp_path / "t.jj", "--method", "adjust", "--fixed", "2", "--out", tmp_path / "out")
+    done = run("adjust", tmp_path / "t.jj", "--fixed", "2", "--out", tmp_path / "out")
     assert done.code == 0
     assert rows(tmp_path / "out" / "release.csv")[3] == ["2", "30"]
-    done = run("protect", tmp_path / "t.jj", "--method", "adjust", "--fixed", "9", "--out", tmp_path / "out")
+    done = run("adjust", tmp_path / "t.jj", "--fixed", "9", "--out", tmp_path / "out")
     assert (done.code, "fixed: cell 9 does not exist; the table has cells 0 to 2" in done.err) == (2, True)
 
 
@@ -259,7 +259,7 @@ def test_fixed_cells_of_bare_equations_are_numbers(tmp_path, run):
     ],
 )
 def test_bad_options_of_an_adjustment_are_one_sentence(tmp_path, levels, run, options, words):
-    done = run("protect", levels, *AT_RISK, "--method", "adjust", *options, "--out", tmp_path / "out")
+    done = run("adjust", levels, *AT_RISK, *options, "--out", tmp_path / "out")
     assert done.code == 2
     assert words in done.err
     assert done.err.count("\n") == 1
@@ -269,18 +269,16 @@ def test_bad_options_of_an_adjustment_are_one_sentence(tmp_path, levels, run, op
 def test_a_perturbation_is_proposed_where_no_rounding_exists(tmp_path):
     cw.write(causey_cox_ernst(), tmp_path / "cube.csv")
     reading = ["--dims", "axis0,axis1,axis2", "--value", "value"]
-    done = piped("protect", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
+    done = piped("round", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
     assert done.returncode == 1
     assert "--method perturb" in done.stdout
-    done = piped(
-        "protect", tmp_path / "cube.csv", *reading, "--base", 2, "--method", "perturb", "--out", tmp_path / "out"
-    )
+    done = piped("perturb", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
     assert done.returncode == 0
 
 
 def test_protect_in_a_process_of_its_own(tmp_path):
     out = tmp_path / "out"
-    done = piped("protect", FIRMS, *LONG, "--base", 5, "--out", out, "--show")
+    done = piped("round", FIRMS, *LONG, "--base", 5, "--out", out, "--show")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     assert "optimal" in done.stdout
@@ -297,11 +295,11 @@ def test_help_in_a_process_of_its_own():
     done = piped("--help")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
-    assert all(name in done.stdout for name in ("protect", "convert", "verify"))
+    assert all(name in done.stdout for name in ("round", "convert", "verify"))
 
 
 def test_json_is_one_object_with_the_promised_keys_and_nothing_else(tmp_path):
-    done = piped("protect", FIRMS, *LONG, "--base", 5, "--out", tmp_path / "out", "--json")
+    done = piped("round", FIRMS, *LONG, "--base", 5, "--out", tmp_path / "out", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
     facts = json.loads(done.stdout)
@@ -317,7 +315,7 @@ def test_json_is_one_object_with_the_promised_keys_and_nothing_else(tmp_path):
 
 
 def test_the_release_holds_the_dimensions_and_the_value_in_the_files_order(tmp_path, run):
-    assert run("protect", FIRMS, *LONG, "--base", 5, "--out", tmp_path / "out").code == 0
+    assert run("round", FIRMS, *LONG, "--base", 5, "--out", tmp_path / "out").code == 0
     source, release = rows(FIRMS), rows(tmp_path / "out" / "release.csv")
     assert release[0] == ["region", "sector", "value"]
     assert [row[:2] for row in release[1:]] == [row[:2] for row in source[1:]]
@@ -336,7 +334,7 @@ def test_every_format_gives_the_same_protection(tmp_path, run, extension):
     source = cw.write(table, tmp_path / f"t.{extension}")
     long = [] if extension == "jj" else ["--dims", "region,sector", "--value", "value", "--hierarchy", f"region={HRC}"]
     out = tmp_path / "out"
-    assert run("protect", source, *long, "--out", out).code == 0
+    assert run("round", source, *long, "--out", out).code == 0
     release = rows(out / "release.csv")
     assert release[0] == (["cell", "value"] if extension == "jj" else ["region", "sector", "value"])
     if extension == "jj":
@@ -349,7 +347,7 @@ def test_every_format_gives_the_same_protection(tmp_path, run, extension):
 def test_decimals_stay_decimals(tmp_path, run):
     source = tmp_path / "t.csv"
     source.write_text("a;n\nx;1.25\ny;3.10\nTotal;4.35\n")
-    assert run("protect", source, "--dims", "a", "--value", "n", "--base", "0.5", "--out", tmp_path / "out").code == 0
+    assert run("round", source, "--dims", "a", "--value", "n", "--base", "0.5", "--out", tmp_path / "out").code == 0
     assert rows(tmp_path / "out" / "release.csv")[1:] in (
         [["x", "1.50", ], ["y", "3.00"], ["Total", "4.50"]],
         [["x", "1.00"], ["y", "3.50"], ["Total", "4.50"]],
@@ -360,7 +358,7 @@ def test_decimals_stay_decimals(tmp_path, run):
 def test_no_true_value_or_time_is_in_the_release(tmp_path, run):
     first, second = tmp_path / "one", tmp_path / "two"
     for out in (first, second):
-        assert run("protect", FIRMS, *LONG, "--out", out, "--key", "5a" * 32).code == 0
+        assert run("round", FIRMS, *LONG, "--out", out, "--key", "5a" * 32).code == 0
     for name in ("release.csv", "release.json", "certificate.json.gz"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
     assert len(rows(first / "release.csv")[0]) == 3
@@ -368,7 +366,7 @@ def test_no_true_value_or_time_is_in_the_release(tmp_path, run):
 
 def test_confidential_outputs_are_their_owners_alone(tmp_path, run):
     out = tmp_path / "out"
-    assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    assert run("round", FIRMS, *LONG, "--out", out).code == 0
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()}
     assert modes["protection.json"] == modes["certificate.json.gz"] == 0o600
     assert modes["release.csv"] & 0o400
@@ -379,18 +377,18 @@ def test_an_existing_folder_is_written_into(tmp_path, run):
     out.mkdir()
     (out / "notes.txt").write_text("mine")
     (out / "release.csv").write_text("old")
-    assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    assert run("round", FIRMS, *LONG, "--out", out).code == 0
     assert {path.name for path in out.iterdir()} == FILES | {"notes.txt"}
     assert (out / "notes.txt").read_text() == "mine"
     assert rows(out / "release.csv")[0] == ["region", "sector", "value"]
     before = (out / "release.csv").read_bytes()
-    assert run("protect", FIRMS, *LONG, "--base", 10, "--out", out).code == 0
+    assert run("round", FIRMS, *LONG, "--base", 10, "--out", out).code == 0
     assert (out / "release.csv").read_bytes() != before
     assert cw.verify(out / "certificate.json.gz")
 
 
 def test_folders_above_are_made(tmp_path, run):
-    assert run("protect", FIRMS, *LONG, "--out", tmp_path / "a" / "b" / "out").code == 0
+    assert run("round", FIRMS, *LONG, "--out", tmp_path / "a" / "b" / "out").code == 0
     assert {path.name for path in (tmp_path / "a" / "b" / "out").iterdir()} == FILES
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out"]
 
@@ -398,23 +396,21 @@ def test_folders_above_are_made(tmp_path, run):
 def test_levels_are_met_or_nothing_is_written_unless_they_are_ignored(tmp_path, run):
     source = tmp_path / "t.jj"
     cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[2]), source)
-    met = run("protect", source, "--out", tmp_path / "met", "--json")
+    met = run("round", source, "--out", tmp_path / "met", "--json")
     assert (met.code, json.loads(met.out)["protected"]) == (0, True)
-    assert (
-        "1 requirements against 1 attacker shown by 1 witness" in run("protect", source, "--out", tmp_path / "met").out
-    )
+    assert "1 requirements against 1 attacker shown by 1 witness" in run("round", source, "--out", tmp_path / "met").out
     cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[3]), source)
-    dearer = run("protect", source, "--out", tmp_path / "dearer", "--json")
+    dearer = run("round", source, "--out", tmp_path / "dearer", "--json")
     assert (json.loads(dearer.out)["protected"], json.loads(dearer.out)["objective"]) == (
         True,
         8,
     )  # 10, 5 and 15, not 5, 5 and 10
     cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[8]), source)
-    refused = run("protect", source, "--out", tmp_path / "out")
+    refused = run("round", source, "--out", tmp_path / "out")
     assert refused.code == 1
     assert "cell 0 cannot be kept 8 above from attacker external, whatever is published" in refused.out
     assert not (tmp_path / "out").exists()
-    ignored = run("protect", source, "--ignore-levels", "--out", tmp_path / "out")
+    ignored = run("round", source, "--ignore-levels", "--out", tmp_path / "out")
     assert ignored.code == 0
     assert "NOT LOOKED AT" in ignored.out
     assert json.loads((tmp_path / "out" / "protection.json").read_text())["protected"] is False
@@ -424,9 +420,9 @@ def test_more_steps_where_none_will_do(tmp_path, run):
     source = tmp_path / "t.csv"
     source.write_text("a,n,s,up\nx,7,u,6\ny,12,s,0\n")
     reading = ("--dims", "a", "--value", "n", "--status", "s", "--upl", "up")
-    short = run("protect", source, *reading, "--base", "4", "--out", tmp_path / "one")
+    short = run("round", source, *reading, "--base", "4", "--out", tmp_path / "one")
     assert short.code == 1 and "(x) cannot be kept 6 above from attacker external" in short.out
-    said = run("protect", source, *reading, "--base", "4", "--max-steps", "3", "--out", tmp_path / "two")
+    said = run("round", source, *reading, "--base", "4", "--max-steps", "3", "--out", tmp_path / "two")
     assert said.code == 0 and "multiples less than 2 bases away" in said.out
     assert json.loads((tmp_path / "two" / "release.json").read_text())["method"]["steps"] == 2
     audited = run("audit", source, *reading, "--release", tmp_path / "two")
@@ -442,13 +438,13 @@ def test_more_steps_where_none_will_do(tmp_path, run):
     ],
 )
 def test_options_of_rounding_that_are_not_known(tmp_path, run, options, words):
-    said = run("protect", FIRMS, *LONG, *options, "--out", tmp_path / "out")
+    said = run("round", FIRMS, *LONG, *options, "--out", tmp_path / "out")
     assert said.code == 2 and words in said.err and said.err.count("\n") == 1
 
 
 def test_bases_and_weights_by_level(tmp_path, run):
     said = run(
-        "protect",
+        "round",
         FIRMS,
         *LONG,
         "--base",
@@ -467,8 +463,8 @@ def test_bases_and_weights_by_level(tmp_path, run):
 def test_weights_of_the_table_are_used_on_request(tmp_path, run):
     source = tmp_path / "t.jj"
     cw.write(BANK["weighted"](), source)
-    plain = run("protect", source, "--json", "--out", tmp_path / "one")
-    weighted = run("protect", source, "--weights", "table", "--json", "--out", tmp_path / "two")
+    plain = run("round", source, "--json", "--out", tmp_path / "one")
+    weighted = run("round", source, "--weights", "table", "--json", "--out", tmp_path / "two")
     table = BANK["weighted"]()
     for printed, weights in ((plain, None), (weighted, "table")):
         assert (
@@ -481,11 +477,11 @@ def test_weights_of_the_table_are_used_on_request(tmp_path, run):
 
 def test_infeasible_exits_1_and_writes_nothing(tmp_path, run):
     source = cw.write(causey_cox_ernst(), tmp_path / "t.jj")
-    said = run("protect", source, "--base", 2, "--out", tmp_path / "out")
+    said = run("round", source, "--base", 2, "--out", tmp_path / "out")
     assert (said.code, said.err) == (1, "")
     assert said.out.startswith("infeasible: ")
     assert said.out.rstrip().endswith("Nothing was written.")
-    as_json = run("protect", source, "--base", 2, "--out", tmp_path / "out", "--json")
+    as_json = run("round", source, "--base", 2, "--out", tmp_path / "out", "--json")
     facts = json.loads(as_json.out)
     assert (as_json.code, list(facts)) == (1, KEYS)
     assert as_json.err.startswith("cellward: no table of neighbouring multiples keeps every sum")
@@ -517,7 +513,7 @@ def test_a_solver_that_fails_exits_3_and_writes_nothing(tmp_path, run, round_by)
         raise cw.SolverError("the solver gave up on block 3; try another seed")
 
     round_by(broken)
-    said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--json")
+    said = run("round", FIRMS, *LONG, "--out", tmp_path / "out", "--json")
     assert (said.code, said.out) == (3, "")
     assert said.err == "cellward: the solver gave up on block 3; try another seed\n"
     assert not list(tmp_path.iterdir())
@@ -525,7 +521,7 @@ def test_a_solver_that_fails_exits_3_and_writes_nothing(tmp_path, run, round_by)
 
 def test_a_limit_reached_with_nothing_found_exits_3_and_writes_nothing(tmp_path, run, round_by):
     round_by(lambda *_: Found("unknown", "no engine"))
-    said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--json", "--time-limit", 1)
+    said = run("round", FIRMS, *LONG, "--out", tmp_path / "out", "--json", "--time-limit", 1)
     assert (said.code, said.err) == (3, "cellward: nothing was found within 1.0 s (no engine); give more time\n")
     assert json.loads(said.out)["status"] == "failed"
     assert not list(tmp_path.iterdir())
@@ -535,7 +531,7 @@ def test_an_answer_that_does_not_hold_is_never_written(tmp_path, run, round_by):
     import numpy as np
 
     round_by(lambda problem, _: Found("optimal", "a liar", np.ones(problem.size, np.int64), 0))
-    said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out")
+    said = run("round", FIRMS, *LONG, "--out", tmp_path / "out")
     assert (said.code, said.out, said.err.count("\n")) == (3, "", 1)
     assert said.err.startswith("cellward: a liar gave an answer that does not hold: ")
     assert not list(tmp_path.iterdir())
@@ -548,7 +544,7 @@ def test_a_disk_that_fails_leaves_no_part_of_a_folder(tmp_path, run, monkeypatch
 
     monkeypatch.setattr(os, broken, fail)
     try:
-        said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out")
+        said = run("round", FIRMS, *LONG, "--out", tmp_path / "out")
     finally:
         assert not list(tmp_path.iterdir())
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
@@ -557,14 +553,14 @@ def test_a_disk_that_fails_leaves_no_part_of_a_folder(tmp_path, run, monkeypatch
 
 def test_a_disk_that_fails_leaves_the_old_files(tmp_path, run, monkeypatch):
     out = tmp_path / "out"
-    assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    assert run("round", FIRMS, *LONG, "--out", out).code == 0
     before = {path.name: path.read_bytes() for path in out.iterdir()}
 
     def fail(*_arguments, **_options):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    assert run("protect", FIRMS, *LONG, "--base", 10, "--out", out).code == 2
+    assert run("round", FIRMS, *LONG, "--base", 10, "--out", out).code == 2
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
@@ -573,7 +569,7 @@ def test_a_disk_that_fails_leaves_the_old_files(tmp_path, run, monkeypatch):
 
 @pytest.fixture
 def certificate(tmp_path, run):
-    assert run("protect", FIRMS, *LONG, "--out", tmp_path / "out").code == 0
+    assert run("round", FIRMS, *LONG, "--out", tmp_path / "out").code == 0
     return tmp_path / "out" / "certificate.json.gz"
 
 
@@ -598,6 +594,13 @@ def _add(key, i, amount):
     return change
 
 
+def _print(i, amount):
+    def change(content):
+        content["printed"]["value"][i] += amount
+
+    return change
+
+
 def _one_less(content):
     content["objective"] -= 1
 
@@ -607,17 +610,17 @@ def _drop(content):
 
 
 def _float(content):
-    content["published"][0] = float(content["published"][0])
+    content["printed"]["value"][0] = float(content["printed"]["value"][0])
 
 
 def _no_equations(content):
-    content["published"] = [v + 5 for v in content["published"]]
+    content["printed"]["value"] = [v + 5 for v in content["printed"]["value"]]
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        _add("published", 0, 5), _add("published", 39, 1), _add("nominal", 3, 1), _one_less, _drop, _float, _no_equations,
+        _print(0, 5), _print(39, 1), _add("nominal", 3, 1), _one_less, _drop, _float, _no_equations,
     ],
 )  # fmt: skip
 def test_a_tampered_certificate_does_not_hold(certificate, run, change):
@@ -630,8 +633,8 @@ def test_a_tampered_certificate_does_not_hold(certificate, run, change):
 
 def test_every_change_of_one_published_value_is_found(certificate):
     content = json.loads(gzip.decompress(certificate.read_bytes()))
-    for i, amount in itertools.product(range(len(content["published"])), (-5, -1, 1, 5)):
-        assert not cw.verify(tampered(certificate, _add("published", i, amount)))
+    for i, amount in itertools.product(range(len(content["printed"]["value"])), (-5, -1, 1, 5)):
+        assert not cw.verify(tampered(certificate, _print(i, amount)))
 
 
 def test_a_truncated_missing_or_foreign_certificate_does_not_hold(certificate, run, tmp_path):
@@ -711,7 +714,7 @@ def test_an_interrupt_is_a_word_and_130(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "app", interrupted)
-    said = run("protect")
+    said = run("round")
     assert (said.code, said.out, said.err) == (130, "", "cellward: interrupted; nothing was written\n")
 
 
@@ -721,7 +724,7 @@ def test_an_interrupt_is_a_word_and_130(run, monkeypatch):
 @pytest.fixture
 def released(tmp_path, run):
     out = tmp_path / "out"
-    assert run("protect", FIRMS, *LONG, "--out", out).code == 0
+    assert run("round", FIRMS, *LONG, "--out", out).code == 0
     return out
 
 
@@ -749,14 +752,14 @@ def test_an_insider_found_by_an_audit_gives_exit_code_1(tmp_path, run):
     source.write_text("a,n,s,up\nx,7,u,1\ny,4,s,0\nz,9,s,0\nTotal,20,s,0\n")
     reading = ("--dims", "a", "--value", "n", "--status", "s", "--upl", "up")
     out = tmp_path / "out"
-    assert run("protect", source, *reading, "--out", out).code == 0
+    assert run("round", source, *reading, "--out", out).code == 0
     insider = tmp_path / "attackers.csv"
     insider.write_text("attacker,a,lower,upper\nSmith,y,4,4\nSmith,z,9,9\nSmith,Total,20,20\n")
     said = run("audit", source, *reading, "--release", out, "--attackers", insider)
     assert said.code == 1
     assert "(x): attacker Smith works out its value 7 exactly" in said.out
     assert said.out.rstrip().endswith("NOT PROTECTED")
-    refused = run("protect", source, *reading, "--out", tmp_path / "two", "--attackers", insider)
+    refused = run("round", source, *reading, "--out", tmp_path / "two", "--attackers", insider)
     assert refused.code == 1
     assert "(x) cannot be kept 1 above from attacker Smith, whatever is published" in refused.out
     assert not (tmp_path / "two").exists()
@@ -807,7 +810,7 @@ def test_a_certificate_is_checked_with_its_public_half_and_its_table(released, r
 
 def test_a_key_that_is_none(run, tmp_path):
     for key in ("zz", "5a"):
-        said = run("protect", FIRMS, *LONG, "--out", tmp_path / "out", "--key", key)
+        said = run("round", FIRMS, *LONG, "--out", tmp_path / "out", "--key", key)
         assert (said.code, said.err.count("\n")) == (2, 1)
 
 

@@ -162,7 +162,7 @@ def test_every_format_of_table(records, run, name, tmp_path):
 def test_a_table_goes_on_to_protect_and_audit(records, run):
     assert run("tabulate", records, *ROLES, "--policy", "default", "--out", "t.csv").code == 0
     levels = ["--dims", "region,nace", "--value", "value", "--status", "status", "--lpl", "lpl", "--upl", "upl"]
-    assert run("protect", "t.csv", *levels, "--base", "20", "--out", "out").code == 0
+    assert run("round", "t.csv", *levels, "--base", "20", "--out", "out").code == 0
     assert run("verify", "out/certificate.json.gz").code == 0
 
 

@@ -138,16 +138,21 @@ def test_a_certificate_of_a_rounding_must_be_one():
     n = len(content["nominal"])
     same = {
         **content,
-        "published": content["nominal"],
+        "printed": {"kind": "values", "value": content["nominal"]},
         "allowed": {"lo": content["nominal"], "hi": content["nominal"], "step": 0},
         "knowledge": {**content["knowledge"], "base": 0},
         "bound": {"value": None, "unit": {"size": 1, "equation": [], "multiplier": []}, "tree": []},
         "objective": 0,
     }
     assert verify.check(same)  # all cells fixed: published as they are, and it says so
-    far = [v + 10 * (i in (0, 2, 6, 8)) for i, v in enumerate(content["published"])]
+    far = [v + 10 * (i in (0, 2, 6, 8)) for i, v in enumerate(content["printed"]["value"])]
     moved = sum(abs(v - a) for v, a in zip(far, content["nominal"], strict=True))
     with pytest.raises(verify.Refused, match="cell"):
         verify.check(
-            {**content, "published": far, "allowed": {"lo": [0] * n, "hi": [100] * n, "step": 5}, "objective": moved}
+            {
+                **content,
+                "printed": {"kind": "values", "value": far},
+                "allowed": {"lo": [0] * n, "hi": [100] * n, "step": 5},
+                "objective": moved,
+            }
         )

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cellward.errors import SolverError
 from cellward.solve.cones import _ctrl_c, solve_cones
-from cellward.solve.dual import close_sides, contradiction, lower_bound
+from cellward.solve.dual_bound import close_sides, contradiction, lower_bound
 from cellward.solve.highs import import_highs, solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.separable import Separable
@@ -94,14 +94,13 @@ def by_quadratic(matrix, rhs, lo, hi, weights):
 def assert_holds(answer, matrix, rhs, lo, hi, distance):
     """Everything an optimal answer says is true of its point and multipliers, measured afresh."""
     assert answer.status == "optimal"
-    assert np.all((lo <= answer.z) & (answer.z <= hi))
-    assert answer.violation == 0.0
-    assert answer.residual == np.max(np.abs(matrix @ answer.z - rhs))
-    assert answer.residual <= 1e-9 * max(1.0, np.abs(answer.z).max())
-    assert answer.objective == distance.value(answer.z)
+    assert np.all((lo <= answer.x) & (answer.x <= hi))
+    assert answer.residual == np.max(np.abs(matrix @ answer.x - rhs))
+    assert answer.residual <= 1e-9 * max(1.0, np.abs(answer.x).max())
+    assert answer.objective == distance.value(answer.x)
     assert answer.bound <= answer.objective
     assert answer.objective - answer.bound <= 1e-8 * answer.objective
-    again = lower_bound(distance, matrix, rhs, lo, hi, answer.multipliers, 2.0 * answer.objective)
+    again = lower_bound(distance, matrix, rhs, lo, hi, answer.row_duals, 2.0 * answer.objective)
     assert again == pytest.approx(answer.objective, rel=1e-7)
 
 
@@ -114,8 +113,8 @@ def test_the_papers_example_absolute():
 def test_the_papers_example_square():
     answer = solve_cones(*paper_example(), square=np.ones(12))
     assert answer.objective == pytest.approx(59.657, abs=5e-4)
-    assert np.abs(answer.z).sum() == pytest.approx(20.69, abs=5e-3)
-    released = (TABLE.ravel() + answer.z).reshape(3, 4)
+    assert np.abs(answer.x).sum() == pytest.approx(20.69, abs=5e-3)
+    released = (TABLE.ravel() + answer.x).reshape(3, 4)
     printed = [[13, 15.03, 11.03, 5.94], [7.66, 11.14, 13.14, 13.06], [7.34, 10.83, 9.83, 18]]
     assert released == pytest.approx(np.array(printed), abs=0.0051)
     assert_holds(answer, *paper_example(), Separable.of(12, square=np.ones(12)))
@@ -125,7 +124,7 @@ def test_the_papers_example_pseudo_huber():
     distance = Separable.of(12, huber=np.ones(12), delta=0.001)
     answer = solve_cones(*paper_example(), huber=np.ones(12), delta=0.001)
     assert answer.objective == pytest.approx(19.988, abs=5e-4)
-    assert np.abs(answer.z).sum() == pytest.approx(20, abs=1e-5)
+    assert np.abs(answer.x).sum() == pytest.approx(20, abs=1e-5)
     assert_holds(answer, *paper_example(), distance)
     # At δ = 0 the model is the one of the absolute value (paper, after equation 5.17).
     assert solve_cones(*paper_example(), huber=np.ones(12)).objective == pytest.approx(20, rel=1e-9)
@@ -232,7 +231,7 @@ def test_a_free_cell_without_weight_or_bounds_takes_everything():
     lo, hi = np.array([3.0, -5.0, -np.inf]), np.array([4.0, 5.0, np.inf])
     answer = solve_cones(matrix, np.zeros(1), lo, hi, absolute=np.array([1.0, 1.0, 0.0]))
     assert answer.status == "optimal"
-    assert answer.z == pytest.approx(np.array([3.0, 0.0, -3.0]), abs=1e-7)
+    assert answer.x == pytest.approx(np.array([3.0, 0.0, -3.0]), abs=1e-7)
     assert answer.objective == pytest.approx(3.0, rel=1e-8)
 
 
@@ -240,10 +239,10 @@ def test_a_free_cell_without_weight_or_bounds_takes_everything():
 def test_fixed_cells(kind):
     matrix, rhs, lo, hi, weights = random_case(1)
     free = solve_cones(matrix, rhs, lo, hi, **{kind: weights}, delta=1.0)
-    movers = np.argsort(-np.abs(free.z))[10:20]
-    lo[movers] = hi[movers] = np.round(free.z[movers], 9)
+    movers = np.argsort(-np.abs(free.x))[10:20]
+    lo[movers] = hi[movers] = np.round(free.x[movers], 9)
     answer = solve_cones(matrix, rhs, lo, hi, **{kind: weights}, delta=1.0)
-    assert answer.z[movers].tolist() == lo[movers].tolist()
+    assert answer.x[movers].tolist() == lo[movers].tolist()
     assert answer.objective == pytest.approx(free.objective, rel=1e-6)
     assert_holds(answer, matrix, rhs, lo, hi, Separable.of(len(lo), **{kind: weights}, delta=1.0))
 
@@ -255,14 +254,14 @@ def test_all_cells_fixed():
     wrong = z + np.array([0.5, 0, 0, 0])
     answer = solve_cones(matrix, np.zeros(4), wrong, wrong, absolute=np.ones(4))
     assert answer.status == "infeasible"
-    assert contradiction(matrix, np.zeros(4), wrong, wrong, answer.multipliers) > 0
+    assert contradiction(matrix, np.zeros(4), wrong, wrong, answer.row_duals) > 0
 
 
 def test_nothing_to_do():
     matrix, rhs, lo, hi = paper_example()
     answer = solve_cones(matrix, rhs, np.minimum(lo, 0), hi, absolute=np.ones(12))
-    assert (answer.status, answer.objective, answer.iterations) == ("optimal", 0.0, 0)
-    assert not answer.z.any()
+    assert (answer.status, answer.objective, answer.solver) == ("optimal", 0.0, "bounds")
+    assert not answer.x.any()
     empty = solve_cones(sparse.csr_array((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0))
     assert (empty.status, empty.objective) == ("optimal", 0.0)
 
@@ -283,8 +282,8 @@ def test_infeasible_senses(kind, upper):
     lo[:4], hi[:] = 3.0, upper  # a whole row must rise, and its sum is fixed
     answer = solve_cones(matrix, rhs, lo, hi, **{kind: np.ones(12)}, delta=0.1)
     assert answer.status == "infeasible"
-    assert answer.z is None
-    assert contradiction(matrix, rhs, lo, hi, answer.multipliers) > 1e-10
+    assert answer.x is None
+    assert contradiction(matrix, rhs, lo, hi, answer.row_duals) > 1e-10
 
 
 def test_infeasible_although_no_equation_says_so_alone():
@@ -293,7 +292,7 @@ def test_infeasible_although_no_equation_says_so_alone():
     lo[[0, 4]], lo[[1, 5]], hi[[10, 11]] = 5.0, 6.0, 10.0
     answer = solve_cones(matrix, rhs, lo, hi, absolute=np.ones(12))
     assert answer.status == by_simplex(matrix, rhs, lo, hi, np.ones(12)).status == "infeasible"
-    assert np.count_nonzero(np.abs(answer.multipliers) > 1e-6 * np.abs(answer.multipliers).max()) > 1
+    assert np.count_nonzero(np.abs(answer.row_duals) > 1e-6 * np.abs(answer.row_duals).max()) > 1
     hi[10] = 12.0
     assert solve_cones(matrix, rhs, lo, hi, absolute=np.ones(12)).objective == pytest.approx(88, rel=1e-8)
 
@@ -304,10 +303,11 @@ def test_crossed_bounds_are_infeasible():
     assert solve_cones(matrix, rhs, lo, hi, absolute=np.ones(12)).status == "infeasible"
 
 
-def test_no_time_is_unknown_and_says_so():
+def test_no_time_proves_nothing_and_says_so():
     matrix, rhs, lo, hi, weights = random_case(1, size=(20, 20))
     answer = solve_cones(matrix, rhs, lo, hi, absolute=weights, time_limit_s=0.0)
-    assert answer.status == "unknown"
+    assert answer.status == "feasible" and answer.limit_reached  # the first point, moved onto the equations
+    assert np.all((lo <= answer.x) & (answer.x <= hi)) and answer.residual <= 1e-9 * np.abs(answer.x).max()
     assert "MaxTime" in answer.solver
     best = solve_cones(matrix, rhs, lo, hi, absolute=weights).objective
     assert answer.bound <= best * (1 + 1e-9)
@@ -320,7 +320,7 @@ def test_any_multipliers_give_a_bound(seed):
     answer = solve_cones(matrix, rhs, lo, hi, absolute=weights, square=weights / 50)
     rng = np.random.default_rng(seed)
     for spread in (1e-9, 1e-3, 0.1, 10.0):
-        y = answer.multipliers * (1 + spread * rng.standard_normal(len(rhs)))
+        y = answer.row_duals * (1 + spread * rng.standard_normal(len(rhs)))
         for level in (0.5 * answer.objective, 1.001 * answer.objective, 30 * answer.objective, np.inf):
             assert lower_bound(distance, matrix, rhs, lo, hi, y, level) <= answer.objective * (1 + 1e-9)
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 import cellward as cw
-from cellward.report.deviations import Deviations
+from cellward.report.sections.deviations import Deviations
 
 
 @pytest.fixture

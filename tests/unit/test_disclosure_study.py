@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import cellward as cw
 from cellward.protect.adjustment.study import DisclosureStudy
-from cellward.report.disclosure import show_study, study_lines, study_summary
+from cellward.report.sections.study import show_study, study_lines, study_summary
 
 LINEAR = ("l1", "linf")
 KEY = bytes(32)

@@ -90,10 +90,10 @@ def test_more_than_thirty_digits_are_refused(written):
 
 @pytest.mark.parametrize("written", ["1e16", "1e-16", "0e16", "1e30000000", "1e-30000000", "1e999999999"])
 def test_an_exponent_beyond_fifteen_is_refused_without_computing_it(written):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InputError, match="is outside ±15; choose another unit"):
         parse(written)
-    assert time.perf_counter() - start < 1  # 10^30000000 alone takes far longer
+    assert time.process_time() - start < 1  # 10^30000000 alone takes far longer
 
 
 # ---- Python values ---------------------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from releases import by_hand
 
 import cellward as cw
 from cellward.audit import bound, linear, settle
@@ -18,8 +19,7 @@ from cellward.solve import highs, worker
 from cellward.solve.flow import solve_flow
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.outcome import Outcome
-from cellward.solve.session import Session
-from cellward.solve.warm import WarmLp
+from cellward.solve.warm_lp import WarmLp
 from cellward.table.sensitivity import Sensitivity
 
 FIGURE_1 = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
@@ -233,7 +233,7 @@ def test_what_highs_says_is_measured(fake, change):
 def test_garbage_duals_leave_an_audit_true(fake, audit_by_lp, duals):
     p = rounded()
     honest = p.audit()
-    fake(Session, "maximise", lambda outcome: replace(outcome, row_duals=duals(outcome.row_duals)))
+    fake(WarmLp, "maximise", lambda outcome: replace(outcome, row_duals=duals(outcome.row_duals)))
     found = p.audit()
     exactly = found.intervals["exact"]
     assert [end for end, sure in zip(found.ends, exactly, strict=True) if sure] == [
@@ -251,7 +251,7 @@ def test_garbage_duals_leave_an_audit_true(fake, audit_by_lp, duals):
     ],
 )
 def test_useless_points_leave_levels_unshown(fake, audit_by_lp, change):
-    fake(Session, "maximise", change)
+    fake(WarmLp, "maximise", change)
     fake(linear, "solve_mip", change)
     p = rounded()
     assert p.status == "failed"
@@ -261,7 +261,7 @@ def test_useless_points_leave_levels_unshown(fake, audit_by_lp, change):
 def test_a_lying_integer_solver_is_counted_and_shows_nothing(fake, audit_by_lp):
     honest = rounded(level=0)
     truth = honest.audit().ends
-    fake(Session, "maximise", lambda outcome: replace(outcome, x=outcome.x + 0.37, row_duals=None))
+    fake(WarmLp, "maximise", lambda outcome: replace(outcome, x=outcome.x + 0.37, row_duals=None))
     fake(linear, "solve_mip", lambda outcome: replace(outcome, x=np.zeros_like(outcome.x), status="optimal"))
     found = honest.audit()
     wrong = sum(
@@ -274,7 +274,7 @@ def test_a_lying_integer_solver_is_counted_and_shows_nothing(fake, audit_by_lp):
 
 
 @pytest.mark.parametrize("error", [cw.SolverError("it gives up."), RuntimeError("it broke down")])
-@pytest.mark.parametrize("place", [(Session, "maximise"), (Session, "_load")])
+@pytest.mark.parametrize("place", [(WarmLp, "maximise"), (WarmLp, "_load")])
 def test_a_crash_in_an_audit_is_a_solver_error(fake, audit_by_lp, place, error):
     p = rounded(level=0)
     fake(*place, raises(error))
@@ -285,7 +285,7 @@ def test_a_crash_in_an_audit_is_a_solver_error(fake, audit_by_lp, place, error):
 @pytest.mark.parametrize("spoil", [lambda x: x[:-1], lambda x: x * math.nan])
 def test_an_audit_cut_short_or_not_a_number_is_a_solver_error(fake, audit_by_lp, spoil):
     p = rounded(level=0)
-    fake(Session, "maximise", lambda outcome: replace(outcome, x=spoil(outcome.x)))
+    fake(WarmLp, "maximise", lambda outcome: replace(outcome, x=spoil(outcome.x)))
     with pytest.raises(cw.SolverError):
         p.audit()
 
@@ -294,18 +294,8 @@ def test_an_objective_too_high_does_not_make_a_cell_endless(fake):
     # x + y = 5 and x − y = 1 disclose x = 3, y = 2; one equation at a time bounds neither.
     table = cw.Table.from_equations([3, 2], [[1, 1], [1, -1]], rhs=[5, 1], lower=[None, None])
     table = table.with_sensitivity(Sensitivity.of(2, [0], *(np.array([1]) for _ in range(3))))
-    release = cw.Release(
-        labels=table.labels,
-        scaled=table.scaled,
-        decimals=0,
-        method={"name": "by hand"},
-        relations=table.relations,
-        lower=table.lower,
-        upper=table.upper,
-        knowledge=cw.Knowledge.suppressed(table.scaled, np.array([0, 1])),
-        digest="",
-    )
-    fake(Session, "maximise", lambda outcome: replace(outcome, objective=1e9))
+    release = by_hand(table, table.scaled, cw.Knowledge.suppressed(table.scaled, np.array([0, 1])))
+    fake(WarmLp, "maximise", lambda outcome: replace(outcome, objective=1e9))
     assert cw.audit(release, table=table).protected is not True
 
 

@@ -8,11 +8,12 @@ from math import ceil
 import numpy as np
 import pytest
 
-from cellward import InputError, Table
+from cellward import Attacker, InputError, Table
 from cellward.risk.dominance import Dominance
 from cellward.risk.find import find
 from cellward.risk.manual import Manual
 from cellward.risk.p_percent import PPercent
+from cellward.risk.policy import Policy
 from cellward.risk.prior_posterior import PriorPosterior
 from cellward.risk.request import Request
 from cellward.risk.threshold import Threshold
@@ -201,3 +202,47 @@ def test_findings_keep_no_chain_of_tables():
     _, findings = find(table, [PPercent(10)])
     _, again = find(replace(table, findings=findings), [PPercent(10)])
     assert again.table.findings is None
+
+
+# ---- policies, and consents of nobody ----------------------------------------------------------------------------------------------------
+
+
+def test_a_policy_stands_for_its_rules():
+    table, policy = table_of(), Policy("ours", (PPercent(10), Threshold(3)))
+    plain = table.find(*policy.rules)
+    for given in ((policy,), (policy, PPercent(10)), (PPercent(10), policy)):
+        found = table.find(*given)
+        assert found.findings.rules == policy.rules
+        assert np.array_equal(found.sensitivity.upl, plain.sensitivity.upl)
+    assert table.find(policy, PPercent(50)).findings.rules == (*policy.rules, PPercent(50))
+
+
+def test_a_consent_of_nobody_is_told():
+    found = table_of().find(PPercent(10), waivers=["A", "Smth", "Jnes"]).findings
+    assert found.without_effect == ("Smth", "Jnes")
+    assert found.lines()[-1].startswith("Consents without effect: 'Smth', 'Jnes'; no unit of that name")
+    assert "without effect" not in " ".join(table_of().find(PPercent(10), waivers=["A"]).findings.lines())
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda level: Table.from_frame({"a": ["x", "y"], "v": [1, 2], "l": [0, level]}, dims=["a"], value="v", upl="l"),
+        lambda level: table_of().find(PPercent(10), levels={"R1": (0, level, 0)}),
+        lambda level: Attacker.knowing(table_of(), "S", levels={"R1": (0, level, 0)}),
+    ],
+    ids=["a column", "find", "an attacker"],
+)
+def test_levels_that_are_no_levels_are_refused_by_the_name_of_the_cell(give):
+    with pytest.raises(InputError, match=r"upl: the level of \((y|R1)\) is negative, -1; levels are distances"):
+        give(-1)
+    with pytest.raises(
+        InputError, match=r"upl: the level 0\.00001 of \((y|R1)\) is far below the table's unit, 1; give it in"
+    ):
+        give("0.00001")
+    give("0.3")  # rounded up
+
+
+def test_levels_far_below_the_unit_are_refused_in_rules_too():
+    with pytest.raises(InputError, match=r"units: the level 0\.00001 of every cell is far below the table's unit, 1"):
+        table_of().find(Threshold(3, units="0.00001"))

@@ -667,7 +667,7 @@ def test_refusals():
     two = table.find(PPercent(10))
     with pytest.raises(InputError, match="not found by rules"):
         Attacker.from_data(replace(two, findings=None))
-    with pytest.raises(InputError, match="not found by rules"):
+    with pytest.raises(InputError, match="how many stand behind each cell, not who"):
         Attacker.from_data(replace(two, contributions=replace(two.contributions, parts=None)))
 
 

@@ -21,7 +21,7 @@ def solve(relations, lo, hi, absolute, square=None, **options):
         form.matrix, form.condition, form.rhs, form.constant, Rows.box(low, high),
         absolute=absolute, square=square, **options,
     )  # fmt: skip
-    return answer, form.cells(answer.z)
+    return answer, form.cells(answer.x)
 
 
 def random_problem(seed):

@@ -300,6 +300,8 @@ PARENTS = "code;above\nNorth;Total\nSouth;Total\nN1;North\nN2;North\nS1;South\n"
         'region = {file = "region.hrc", lead = "@"}',
         'region = {file = "levels.csv", levels = ["big", "small"]}',
         'region = {file = "parents.csv", child = "code", parent = "above"}',
+        'region = "levels.csv"',
+        'region = "parents.csv"',
         'region = ["region.hrc", {file = "levels.csv", levels = ["big", "small"]}]',
     ],
 )
@@ -314,9 +316,7 @@ def test_hierarchies_in_every_form(folder, written):
     assert values(table) == plain
 
 
-@pytest.mark.parametrize(
-    "separator", [",", ";", pytest.param("^", marks=bug("[input] separator is not used for them"))]
-)
+@pytest.mark.parametrize("separator", [",", ";", "^"])
 def test_hierarchies_from_the_records_themselves(folder, separator):
     rows = [["big", "small", "v"], ["North", "N1", "1"], ["North", "N2", "2"], ["South", "S1", "4"]]
     (folder / "two.csv").write_text("".join(separator.join(row) + "\n" for row in rows))
@@ -329,10 +329,15 @@ def test_hierarchies_from_the_records_themselves(folder, separator):
     assert values(job(folder, written).table()) == {("Total",): 7, ("North",): 3, ("N1",): 1, ("N2",): 2, ("South",): 4, ("S1",): 4}  # fmt: skip
 
 
-def test_hierarchies_from_records_in_parquet_are_refused_in_a_sentence(folder):
-    pl.DataFrame({"big": ["N"], "small": ["N1"], "v": [1]}).write_parquet(folder / "two.parquet")
-    written = text(input='file = "two.parquet"', roles='dims = ["small"]', hierarchies='small = {levels = ["big", "small"]}')  # fmt: skip
-    refuses(folder, written, r"two\.parquet: not a text file")
+def test_hierarchies_from_records_in_parquet(folder):
+    pl.DataFrame({"big": ["N", "N"], "small": ["N1", "N2"], "v": [1, 2]}).write_parquet(folder / "two.parquet")
+    written = text(
+        input='file = "two.parquet"',
+        roles='dims = ["small"]\nmeasure = "v"',
+        hierarchies='small = {levels = ["big", "small"]}',
+        risk=None,
+    )
+    assert values(job(folder, written).table()) == {("Total",): 3, ("N",): 3, ("N1",): 1, ("N2",): 2}
 
 
 ROLES = {
@@ -406,6 +411,15 @@ def test_a_table_without_a_header(folder):
 def test_rules_for_a_table_of_cells_are_refused(folder, risk):
     (folder / "cells.csv").write_text("region,n\nN1,3\nN2,4\n")
     refuses(folder, text(input=CELLS, roles='dims = ["region"]\nvalue = "n"', risk=risk), r"\[risk\]")
+
+
+def test_rules_judge_a_table_of_cells_that_counts_its_contributors(folder):
+    (folder / "cells.csv").write_text("region,n,obs,max,max2\nN1,100,5,90,8\nN2,100,9,20,15\nTotal,200,14,90,20\n")
+    roles = 'dims = ["region"]\nvalue = "n"\nfrequency = "obs"\nlargest = ["max", "max2"]'
+    made = job(folder, text(input=CELLS, roles=roles, risk='rules = ["PPercent(10)"]'))
+    table = made.table()
+    assert named(table, table.sensitive) == {("N1",)}
+    assert [attacker.name for attacker in made.attackers(table)] == ["external"]
 
 
 # ---- risk ----------------------------------------------------------------------------------------------------------------------------------
@@ -566,9 +580,9 @@ BAD = {
     "an unknown key of a decision": (text(manual(more="colour = 1")), r"\[\[manual\]\] 1: 'colour' is not known here; use cells"),
     "a hierarchy of no dimension": (text(hierarchies='sex = "region.hrc"'), r"'sex' is not among the dims region, nace"),
     "a hierarchy that is not there": (text(hierarchies='region = "none.hrc"'), r"none\.hrc: no such file"),
-    "a hierarchy of a number": (text(hierarchies="region = 3"), r"\[hierarchies\] region: give a \.hrc file, or"),
+    "a hierarchy of a number": (text(hierarchies="region = 3"), r"\[hierarchies\] region: give a file \(\.hrc or a table\), or"),
     "a hierarchy of nothing": (text(hierarchies="region = {}"), r"\[hierarchies\] region: name the columns of records\.csv with levels"),
-    "a hierarchy of an unknown column": (text(hierarchies='region = {levels = ["zz", "region"]}'), r"records\.csv has no column 'zz'; it has region"),
+    "a hierarchy of an unknown column": (text(hierarchies='region = {levels = ["zz", "region"]}'), r"records\.csv: there is no column 'zz'; it has"),
     "a hierarchy at odds with itself": (text(hierarchies='region = {levels = ["nace", "region"]}'), r"give each code one place"),
     "an unknown key of a hierarchy": (text(hierarchies='region = {file = "region.hrc", colour = 1}'), r"'colour' is not known here"),
     "a code that is not in the hierarchy": (text(hierarchies='nace = "region.hrc"'), r"records\.csv record 1, column nace .*is not in the hierarchy"),

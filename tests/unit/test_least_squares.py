@@ -61,7 +61,7 @@ def random_problem(seed):
 
 def conditions(matrix, w, lo, hi, found):
     """The residuals of the optimality conditions, by dense algebra: equations, bounds, stationarity, signs and slackness."""
-    z, force = found.z, found.multipliers
+    z, force = found.x, found.multipliers
     scale = max(1.0, float(np.abs(2 * w * z).max()), float(np.abs(force).max()))
     held = np.where(force > 0, lo, np.where(force < 0, hi, z))
     return max(
@@ -152,10 +152,10 @@ def test_answers_are_optimal_or_unknown_as_feasibility_says(seed):
     assert (found.status == "optimal") == possible
     if possible:
         assert conditions(matrix, w, lo, hi, found) < 1e-5
-        assert max(found.gap, found.violation, found.stationarity, found.complementarity) <= 1e-7
-        assert found.objective == pytest.approx(float(w @ found.z**2))
+        assert max(found.gap, found.residual, found.stationarity, found.complementarity) <= 1e-7
+        assert found.objective == pytest.approx(float(w @ found.x**2))
     else:
-        assert max(found.gap, found.violation, found.stationarity, found.complementarity) > 1e-7
+        assert max(found.gap, found.residual, found.stationarity, found.complementarity) > 1e-7
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -193,7 +193,7 @@ def test_nothing_to_do_is_done():
     sums = AxisSums((3, 3))
     found = least_squares(sums, np.ones(16), np.full(16, -1.0), np.full(16, INF))
     assert (found.status, found.objective, found.bound, found.steps) == ("optimal", 0.0, 0.0, 0)
-    assert not found.z.any()
+    assert not found.x.any()
 
 
 def test_fixed_cells_stay():
@@ -204,7 +204,7 @@ def test_fixed_cells_stay():
     lo[0] = 4.0
     found = least_squares(sums, np.ones(16), lo, hi)
     assert found.status == "optimal"
-    assert np.allclose(found.z.reshape(4, 4), [[4, -2, -2, 0], [-2, 1, 1, 0], [-2, 1, 1, 0], [0, 0, 0, 0]], atol=1e-6)
+    assert np.allclose(found.x.reshape(4, 4), [[4, -2, -2, 0], [-2, 1, 1, 0], [-2, 1, 1, 0], [0, 0, 0, 0]], atol=1e-6)
     moved = least_squares(sums, np.ones(16), np.where(lo == hi, 0.5, lo), np.where(lo == hi, 0.5, hi))
     assert moved.status == "unknown"  # margins of 0.5 do not add up
 
@@ -215,8 +215,8 @@ def test_infeasible_bounds_are_never_called_optimal():
     lo[[0, 1]], lo[2], hi[2] = 1.0, -5.0, -1.0
     found = least_squares(sums, np.ones(9), lo, hi)
     assert found.status == "unknown"
-    assert found.violation > 0.5
-    assert np.isfinite(found.z).all()
+    assert found.residual > 0.5
+    assert np.isfinite(found.x).all()
 
 
 def test_a_time_limit_is_obeyed():
@@ -224,7 +224,7 @@ def test_a_time_limit_is_obeyed():
     found = least_squares(AxisSums(shape), w, lo, hi, time_limit_s=0.0)
     assert found.status == "unknown"
     assert found.newton_steps == 0
-    assert np.isfinite([found.violation, found.stationarity, found.complementarity]).all()
+    assert np.isfinite([found.residual, found.stationarity, found.complementarity]).all()
 
 
 def test_the_steps_are_limited(monkeypatch):

@@ -63,7 +63,7 @@ def test_the_key_decides_the_salt_and_the_digest():
     one, two, other = (cw.ControlledRounding(5).protect(table, key=key) for key in (bytes(32), bytes(32), b"k" * 32))
     assert one.release().digest == two.release().digest != other.release().digest
     assert one.certificate().content["salt"] != other.certificate().content["salt"]
-    assert set(one.release().statement()) == {"method", "decimals", "certificate"}
+    assert set(one.release().statement()) == {"method", "decimals", "printed", "certificate"}
 
 
 def test_the_bound_is_certified():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -150,3 +152,30 @@ def test_every_status_of_ortools_has_a_meaning():
     words = {"NOT_SOLVED", "OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNBALANCED", "BAD_RESULT"}
     assert set(STATUSES) | set(FAILURES) == words | {"BAD_COST_RANGE", "BAD_CAPACITY_RANGE"}
     assert not set(STATUSES) & set(FAILURES)
+
+
+CIRCULATIONS = """
+import itertools
+import numpy as np
+from cellward.solve.flow import least_circulation
+
+rng = np.random.default_rng(5)
+for _ in range(60):
+    nodes, arcs = int(rng.integers(2, 5)), int(rng.integers(1, 9))
+    tail, head = rng.integers(0, nodes, (2, arcs))
+    cost = rng.integers(-9, 10, arcs)
+    best = 0
+    for used in itertools.product([False, True], repeat=arcs):
+        used = np.array(used)
+        if np.array_equal(np.bincount(tail[used], minlength=nodes), np.bincount(head[used], minlength=nodes)):
+            best = min(best, int(cost[used].sum()))
+    found = least_circulation(tail, head, cost, nodes)
+    assert np.array_equal(np.bincount(tail[found], minlength=nodes), np.bincount(head[found], minlength=nodes))
+    assert cost[found].sum() == best
+"""
+
+
+def test_circulations_are_the_cheapest():
+    subprocess.run(
+        [sys.executable, "-c", CIRCULATIONS], check=True
+    )  # a process of its own: this one may have loaded highspy

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars
 import pytest
+from linear_models import model_of
 
 from cellward.errors import SolverError
 from cellward.solve import highs
@@ -19,23 +20,6 @@ from cellward.solve.highs import residual, solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 
 INF = np.inf
-
-
-def model_of(matrix, cost, lower, upper, row_lower, row_upper, integer=None):
-    matrix = np.asarray(matrix, float).reshape(len(row_lower), len(cost))
-    rows, columns = np.nonzero(matrix)
-    counts = np.bincount(rows, minlength=len(row_lower))
-    return LinearModel(
-        cost=np.asarray(cost, float),
-        lower=np.asarray(lower, float),
-        upper=np.asarray(upper, float),
-        indptr=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        indices=columns.astype(np.int64),
-        coefs=matrix[rows, columns],
-        row_lower=np.asarray(row_lower, float),
-        row_upper=np.asarray(row_upper, float),
-        integer=None if integer is None else np.asarray(integer, bool),
-    )
 
 
 def random_integer_model(seed):
@@ -357,23 +341,23 @@ def test_highs_is_silent(capfd):
     assert captured.out == "" and captured.err == ""
 
 
-def test_a_session_asks_again_where_its_point_violates_the_model(monkeypatch):
-    from cellward.solve import session
+def test_a_warm_model_asks_again_where_its_point_violates_the_model(monkeypatch):
+    from cellward.solve import warm_lp
 
     model = LinearModel(
         cost=np.zeros(2), lower=np.zeros(2), upper=np.ones(2), indptr=np.array([0, 2]), indices=np.array([0, 1]),
         coefs=np.ones(2), row_lower=np.array([1.0]), row_upper=np.array([1.0]),
     )  # fmt: skip
-    true, seen = session.residual, []
+    true, seen = warm_lp.residual, []
 
     def residual(*given):
         seen.append(1)
         return 1.0 if len(seen) == 1 else true(*given)
 
-    monkeypatch.setattr(session, "residual", residual)
-    asked = session.Session(model)
+    monkeypatch.setattr(warm_lp, "residual", residual)
+    asked = warm_lp.WarmLp(model)
     assert asked.maximise(np.array([1.0, 0.0])).x.tolist() == [1.0, 0.0]
     assert asked.maximise(np.array([0.0, 1.0])).x.tolist() == [0.0, 1.0]
-    monkeypatch.setattr(session, "residual", lambda *_: 1.0)
+    monkeypatch.setattr(warm_lp, "residual", lambda *_: 1.0)
     with pytest.raises(SolverError, match="violates"):
         asked.maximise(np.array([1.0, 0.0]))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import polars
 import pytest
 
 from cellward.errors import InputError, SolverError
+from cellward.protect.lattice.stretch import Road, Side
 from cellward.solve import crash, worker
 from cellward.solve.flow import solve_flow
 from cellward.solve.highs import solve_lp
@@ -226,6 +228,13 @@ def test_options_of_a_task_are_saved_with_it(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_what_could_not_be_replayed_is_not_saved(tmp_path):
+    road = Road((), *(np.zeros(1, np.int64) for _ in range(4)), 0)
+    side = Side(*(np.zeros((1, 1), np.int64) for _ in range(5)), 1)
+    assert "could not be saved" in crash.save(time.sleep, replace(road, sides=(side, side)), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_replay_refuses_strangers(tmp_path):
     for name, content in {"empty.npz": b"", "text.npz": b"hello", "zip.npz": b"PK\5\6" + bytes(18)}.items():
         (tmp_path / name).write_bytes(content)
@@ -396,7 +405,8 @@ def run(code, **options):
 
 def gone(process):
     """Waits until the process is no more (or only a zombie that nobody here can reap)."""
-    for _ in range(1000):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
         try:
             if Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
                 return True
@@ -416,14 +426,43 @@ print(worker._lanes[0].worker.process.pid, flush=True)
 """
 
 
-def test_the_child_ends_with_its_parent_even_in_the_middle_of_a_task():
-    then = """
-threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGKILL)).start()
+def test_the_child_ends_with_its_parent_even_in_the_middle_of_a_task(tmp_path):
+    """The parent is killed when the task has begun, which the task says by a file with the number of its process."""
+    began = tmp_path / "began"
+    task = f"""
+import os, time
+with open({str(began) + ".part"!r}, "w") as file:
+    file.write(str(os.getpid()))
+os.rename(file.name, {str(began)!r})
+time.sleep(600)
+"""
+    then = f"""
+def end_in_the_middle():
+    while not os.path.exists({str(began)!r}):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+threading.Thread(target=end_in_the_middle).start()
+worker.call(exec, {task!r})
+"""
+    ended = run(PARENT.format(source=SOURCE, then=then))
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert gone(int(began.read_text()))
+
+
+def test_the_child_ends_with_a_parent_that_is_gone_before_the_task_begins():
+    late = "import time; time.sleep(1.5); from cellward.solve.worker import serve; serve()"
+    then = f"""
+worker.shut_down()
+worker.COMMAND[:] = [sys.executable, "-c", {late!r}]
+worker.warm_up()
+print(worker._lanes[0].worker.process.pid, flush=True)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
 worker.call(time.sleep, 600.0)
 """
     ended = run(PARENT.format(source=SOURCE, then=then))
     assert ended.returncode == -signal.SIGKILL
-    assert gone(int(ended.stdout))
+    assert gone(int(ended.stdout.split()[1]))
 
 
 def test_the_child_is_closed_at_exit_without_a_word():

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import census
 import numpy as np
 import pytest
 
 from cellward.table.relations import Relations
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import census
 
 
 def relations_of(table: census.Census) -> Relations:

@@ -342,7 +342,12 @@ def test_where_the_sums_are_met_too_a_certificate_shows_it(protected, tmp_path):
     content = certificate.content
     n = table.cells
     assert content["nominal"] == [*table.scaled.tolist(), 182]
-    assert content["published"] == [*p.scaled.tolist(), int(p.scaled[[1, 2]].sum())]
+    told = p.knowledge
+    assert content["printed"] == {
+        "kind": "ranges",
+        "lower": [*told.lo.tolist(), None],
+        "upper": [*told.hi.tolist(), None],
+    }
     assert content["levels"] == {"cell": [n], "lpl": 18, "upl": 18, "spl": 0}
     # The crowd of C is outside: 18 - 2; a aims at b's 2: 0.2, and knows that its 180 are in the sum; b aims at a: 18 - 0.
     assert {one["name"]: one["levels"] for one in content["attackers"]} == {
@@ -383,7 +388,8 @@ def test_a_certificate_that_says_more_than_was_shown_does_not_hold(protected):
     assert broken(lambda c: c["levels"].update(spl=200))
     assert broken(lambda c: c["levels"].update(cell=[n]))
     assert broken(lambda c: c["nominal"].__setitem__(n - 1, c["nominal"][n - 1] + 1))
-    assert broken(lambda c: c["published"].__setitem__(n - 1, c["published"][n - 1] + 20))
+    assert broken(lambda c: c["printed"]["lower"].__setitem__(n - 1, c["nominal"][n - 1]))
+    assert broken(lambda c: c["printed"]["upper"].__setitem__(n - 1, c["nominal"][n - 1] - 1))
     assert broken(lambda c: c["equations"]["cell"].__setitem__(-1, 0))
     assert broken(lambda c: c.update(protection="none asked"))
     assert not broken(lambda c: c["levels"].update(upl=1))  # less is shown all the more

@@ -541,7 +541,11 @@ def test_hierarchies_and_code_lists_travel(folder):
     assert convert_other(folder / "a.jj", folder / "b.csv") is None
     refused(lambda: convert_other(folder / "data.asc", folder / "a.jj"), "not known here")
     refused(lambda: convert_other(folder / "r.csv", folder / "new.asc"), "no new.rda")
-    refused(lambda: convert_other(folder / "a.csv", folder / "x.hrc"), "no column 'child'")
+    refused(
+        lambda: convert_other(folder / "a.csv", folder / "x.hrc"),
+        "'code' and 'label' say the same",
+        "name two columns child and parent",
+    )
 
 
 # ---- branches of one name ----------------------------------------------------------------------------------------------------------------

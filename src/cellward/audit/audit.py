@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,16 @@ from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.audit.sums_as_cells import (
     attackers_of_sums,
-    knowledge_of_sums,
     labels_of_sums,
+    publication_of_sums,
     sensitivity_of_sums,
     unbounded,
 )
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND, Ints
-from cellward.protection import Protection
+from cellward.instance import Instance
 from cellward.publication.knowledge import Knowledge
+from cellward.publication.publication import Publication
 from cellward.publication.release import Release
 from cellward.risk.attacker import Attacker, Cell, check_attackers
 from cellward.solve.budget import Budget, Progress
@@ -137,7 +138,7 @@ class _Case:
 
 
 def audit(
-    source: Protection | Release,
+    source: Protected | Release,
     *,
     attackers: Iterable[Attacker] | None = None,
     cells: str | Iterable[Cell] = "all",
@@ -214,7 +215,7 @@ def _case_of_sums(case: _Case) -> _Case | None:
         unbounded(case.lower, -NO_BOUND, many),
         unbounded(case.upper, NO_BOUND, many),
         add_up(case.v, case.sums),
-        knowledge_of_sums(case.knowledge, many),
+        publication_of_sums(case.knowledge, many).knowledge,
         add_up(case.a, case.sums),
         asked.levels,
         asked.unsafe,
@@ -222,12 +223,34 @@ def _case_of_sums(case: _Case) -> _Case | None:
     )
 
 
-def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, table: Table | None) -> _Case:
-    if isinstance(source, Protection):
+class Protected(Protocol):
+    """A result that holds the instance it was made of."""
+
+    @property
+    def instance(self) -> Instance:
+        """What was protected."""
+
+    @property
+    def publication(self) -> Publication | None:
+        """What is printed."""
+
+    @property
+    def status(self) -> str:
+        """In one word."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is nothing."""
+
+
+def _case(source: Protected | Release, attackers: Iterable[Attacker] | None, table: Table | None) -> _Case:
+    if not isinstance(source, Release):
+        if not hasattr(source, "instance") or not hasattr(source, "publication"):
+            raise InputError(f"a {type(source).__name__} cannot be audited; give a Protection or a Release")
         if table is not None:
             raise InputError("table: a Protection holds the table it was made of; leave it out")
-        instance = source.instance
-        if source.scaled is None or source.knowledge is None:
+        instance, publication = source.instance, source.publication
+        if publication is None:
             raise InputError(f"a result called {source.status} has no values to audit; {source.reason}")
         mine = instance.attackers
         if attackers is not None:  # made for the table, which may have fewer decimals
@@ -236,11 +259,9 @@ def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, ta
             mine = check_attackers(finer, instance.a, instance.labels, instance.decimals)
         levels = instance.sensitivity.levels
         return _Case(
-            instance.relations, instance.labels, instance.decimals, instance.lower, instance.upper, source.scaled,
-            source.knowledge, instance.a, levels, _unsafe(instance.sensitivity.status, levels), mine, instance.sensitivity.sums,
+            instance.relations, instance.labels, instance.decimals, instance.lower, instance.upper, publication.start,
+            publication.knowledge, instance.a, levels, _unsafe(instance.sensitivity.status, levels), mine, instance.sensitivity.sums,
         )  # fmt: skip
-    if not isinstance(source, Release):
-        raise InputError(f"a {type(source).__name__} cannot be audited; give a Protection or a Release")
     mine = check_attackers(
         (Attacker.external(),) if attackers is None else attackers, None, source.labels, source.decimals
     )
@@ -250,16 +271,16 @@ def _case(source: Protection | Release, attackers: Iterable[Attacker] | None, ta
         source.decimals,
         source.lower,
         source.upper,
-        source.scaled,
+        source.publication.start,
         source.knowledge,
     )
     if table is None:
         return _Case(*facts, None, None, np.zeros(0, np.int64), mine)
     if not isinstance(table, Table):
         raise InputError(f"table: a {type(table).__name__} is no Table; give the table that was protected")
-    if table.cells != len(source.scaled) or table.decimals != source.decimals:
+    if table.cells != source.publication.cells or table.decimals != source.decimals:
         raise InputError(
-            f"table: it has {table.cells} cells and {table.decimals} decimals, the release {len(source.scaled)} and {source.decimals}; "
+            f"table: it has {table.cells} cells and {table.decimals} decimals, the release {source.publication.cells} and {source.decimals}; "
             "give the table that was protected"
         )
     if table.relations.equations != source.relations.equations or source.relations.residual(table.scaled).any():
@@ -292,9 +313,11 @@ def _cells(case: _Case, cells: str | Iterable[Cell]) -> Ints:
 
 
 def _center(relations: Relations, y: Ints) -> Ints:
-    """A whole table that obeys the equations: this one, or, where it is no table (withheld values), one made of the leaf form."""
+    """A whole table that obeys the equations: this one, or, where it is no table (withheld values), zeros, or one made of the leaf form."""
     if not relations.residual(y).any():
         return y
+    if not relations.rhs.any():
+        return np.zeros_like(y)
     form = relations.leaf_form
     if form.condition.shape[0]:
         raise InputError(

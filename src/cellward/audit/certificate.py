@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 
 from cellward.audit import verify as checker
-from cellward.audit.evidence import Evidence
-from cellward.audit.sums_as_cells import sensitivity_of_sums, unbounded
+from cellward.audit.shown import Shown
+from cellward.audit.sums_as_cells import labels_of_sums, sensitivity_of_sums, unbounded
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND, Ints
 from cellward.files.whole import write_whole
-from cellward.instance import Instance
-from cellward.objective import Aim
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge, bound_column, column_of
 from cellward.risk.attacker import Attacker
 from cellward.table.cell_sums import add_up, with_sums
+from cellward.table.labels import Labels
 from cellward.table.levels import Levels
 from cellward.table.relations import Relations
 from cellward.table.table import Table
@@ -39,43 +38,42 @@ class Certificate:
 
     @staticmethod
     def of(
-        instance: Instance,
-        v: Ints | None,
+        shown: Shown,
         *,
-        allowed: AllowedSet,
-        aim: Aim | None = None,
         method: Mapping[str, Any],
-        knowledge: Knowledge,
-        evidence: Evidence | None,
-        bound: Mapping[str, Any],
-        objective: int | None,
-        status: str,
+        told: Knowledge | None,
+        ignore_levels: bool,
         engine: str,
         salt: str,
     ) -> Certificate:
-        """State what is to be shown of published values v; without ``evidence`` the levels are ignored."""
-        shown = () if evidence is None else evidence.shown
+        """State what is shown of a publication; where there is none, ``told`` is what would have been told."""
+        i, p, sought = shown.instance, shown.publication, shown.sought
+        knowledge = told if p is None else p.knowledge
+        assert knowledge is not None
+        ignored = ignore_levels or p is None
+        witnesses = () if ignored else shown.evidence.shown
         return Certificate(
             {
                 "format": checker.FORMAT,
                 "version": checker.VERSION,
                 "salt": salt,
                 "method": dict(method),
-                "decimals": instance.decimals,
-                "weight_decimals": instance.weight_decimals,
-                **_stated(instance.relations, instance.a, instance.lower, instance.upper, instance.sensitivity.levels),
-                "published": None if v is None else v.tolist(),
-                "allowed": {"lo": column_of(allowed.lo), "hi": column_of(allowed.hi), "step": column_of(allowed.step)},
-                "weight": column_of(instance.weight if aim is None else aim.weight),
-                "target": None if aim is None else aim.target.tolist(),
-                "objective": objective,
+                "decimals": i.decimals,
+                "weight_decimals": i.weight_decimals,
+                **_stated(i.relations, i.a, i.lower, i.upper, i.sensitivity.levels),
+                "labels": _labels(i.labels),
+                "printed": None if p is None else p.printed(),
+                "allowed": None if sought.allowed is None else _allowed(sought.allowed),
+                "weight": column_of(i.weight if sought.aim is None else sought.aim.weight),
+                "target": None if sought.aim is None else sought.aim.target.tolist(),
+                "objective": None if p is None else sought.cost(i, p),
                 "knowledge": dict(knowledge.stated),
-                "protection": "none asked" if not instance.asks else "ignored" if evidence is None else "shown",
-                "attackers": [_attacker(attacker) for attacker in instance.attackers],
-                "definitions": _definitions(instance.relations) if shown else {"equation": [], "cell": []},
-                "witnesses": [_witness(one, _leaves(instance.relations)) for one in shown],
-                "bound": dict(bound),
-                "status": status,
+                "protection": "none asked" if not i.asks else "ignored" if ignored else "shown",
+                "attackers": [_attacker(attacker) for attacker in i.attackers],
+                "definitions": _definitions(i.relations) if witnesses else {"equation": [], "cell": []},
+                "witnesses": [_witness(one, _leaves(i.relations)) for one in witnesses],
+                "bound": dict(shown.bound.content),
+                "status": shown.status,
                 "engine": engine,
             }
         )
@@ -96,6 +94,10 @@ class Certificate:
             return checker.check(json.loads(self.text), self.digest)
         except checker.Refused as refusal:
             return checker.Verdict(False, str(refusal))
+
+    def __repr__(self) -> str:
+        status, cells = self.content["status"], len(self.content["nominal"])
+        return f"Certificate({status}, {cells:,} cells, {self.content['method'].get('name', '')}, digest {self.digest[:12]}…)"
 
     def save(self, path: str | Path) -> Path:
         """Write the file whole or not at all; the same certificate gives the same bytes."""
@@ -120,10 +122,11 @@ def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
         raise InputError(f"table: a {type(table).__name__} is no Table; give the table that was protected")
     s = table.sensitivity
     expected = _stated(table.relations, table.scaled, table.lower, table.upper, s.levels)
+    expected |= {"labels": _labels(table.labels), "decimals": table.decimals}
     beside = Path(path).with_name(OF_SUMS)
     if Path(path).name == OF_SUMS:
         return _verify_sums(beside, table)
-    verdict = checker.verify(path, expected={**expected, "decimals": table.decimals})
+    verdict = checker.verify(path, expected=expected)
     if not verdict or not s.sums or verdict.protected is False:
         return verdict
     second = _verify_sums(beside, table)
@@ -136,11 +139,12 @@ def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
 
 
 def _same_release(path: Path, beside: Path, second: checker.Verdict, cells: int) -> checker.Verdict:
-    """The verdict on the sums, if it says that they are protected, and in the release that the first certificate is of."""
+    """The verdict on the sums, if it says that they are protected, and from what the release of the first certificate tells of the cells."""
     first, other = (checker.load(file) for file in (path, beside))
     if second.protected is not True:
         return checker.Verdict(False, "it does not show that they are protected")
-    if first["salt"] != other["salt"] or first["published"] != other["published"][:cells]:
+    told, assumed = (checker.check_box(checker.Certificate(content)) for content in (first, other))
+    if first["salt"] != other["salt"] or any(x != y[:cells] for x, y in zip(told, assumed, strict=True)):
         return checker.Verdict(False, "it is of another release")
     return second
 
@@ -155,7 +159,8 @@ def _verify_sums(path: Path, table: Table) -> checker.Verdict:
         unbounded(table.upper, NO_BOUND, len(sums)),
         sensitivity_of_sums(n, sums).levels,
     )
-    return checker.verify(path, expected={**expected, "decimals": table.decimals})
+    labels = _labels(labels_of_sums(table.labels, sums))
+    return checker.verify(path, expected={**expected, "labels": labels, "decimals": table.decimals})
 
 
 def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Levels) -> dict[str, Any]:
@@ -172,6 +177,19 @@ def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Lev
         "upper": bound_column(upper),
         "levels": _levels(levels),
     }
+
+
+def _allowed(allowed: AllowedSet) -> dict[str, Any]:
+    return {"lo": column_of(allowed.lo), "hi": column_of(allowed.hi), "step": column_of(allowed.step)}
+
+
+def _labels(labels: Labels) -> dict[str, Any]:
+    """The label columns of the release by name, and what their rows hash to."""
+    columns = labels.columns()
+    rows = json.dumps(
+        [list(row) for row in zip(*columns.values(), strict=True)], separators=(",", ":"), ensure_ascii=False
+    )
+    return {"column": list(columns), "sha256": hashlib.sha256(rows.encode()).hexdigest()}
 
 
 def _levels(levels: Levels) -> dict[str, Any]:

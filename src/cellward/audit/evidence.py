@@ -16,21 +16,24 @@ from cellward.audit.settle import Question, settle
 from cellward.errors import VerificationError
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
-from cellward.publication.knowledge import Knowledge
+from cellward.publication.publication import Publication
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shown:
     """A witness and what it shows: for some attackers (by number) the cells whose levels it helps to meet."""
 
     witness: Witness
     covers: tuple[tuple[int, Ints], ...]
 
+    def __repr__(self) -> str:
+        return f"Shown({sum(len(cells) for _, cells in self.covers):,} levels of {len(self.covers):,} attackers)"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """What is shown of the levels: witnesses, and a sentence for each requirement that is not met (or was not settled in time)."""
 
@@ -45,21 +48,30 @@ class Evidence:
         """Whether every level is shown to be met."""
         return not self.missing
 
+    def __repr__(self) -> str:
+        if not self.requirements:
+            return "Evidence(nothing asked)"
+        lost = f", {len(self.missing):,} not met" if self.missing else ", all met"
+        open_ = f", {self.unsettled:,} of them not settled" if self.unsettled else ""
+        return f"Evidence({self.requirements:,} levels{lost}{open_}, {len(self.shown):,} witnesses)"
 
-def show_levels(instance: Instance, v: Ints, knowledge: Knowledge, budget: Budget | None = None) -> Evidence:
+
+def show_levels(instance: Instance, publication: Publication, budget: Budget | None = None) -> Evidence:
     """Witnesses for every level of every attacker, or the requirements that fail."""
     asked = [attacker.asked(instance.sensitivity.levels) for attacker in instance.attackers]
     requirements = sum(map(len, asked))
     if not requirements:
         return Evidence(0)
+    knowledge, v = publication.knowledge, publication.v
     if not knowledge.intervals:
+        assert v is not None
         return Evidence(requirements, missing=tuple(_inside(instance, v, asked)))
     regions = [
         Region.of(instance.relations, instance.lower, instance.upper, knowledge, attacker, instance.a)
         for attacker in instance.attackers
     ]
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
-    ends = settle(questions, instance.labels, [instance.a, v], budget or Budget())
+    ends = settle(questions, instance.labels, [instance.a, *(() if v is None else (v,))], budget or Budget())
     missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]
     if missing:
         sentences, settled = zip(*missing, strict=True)

@@ -24,7 +24,7 @@ from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-from cellward.solve.session import Session
+from cellward.solve.warm_lp import WarmLp
 from cellward.table.relations import Relations
 
 DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840, 27720, 2**20)
@@ -124,7 +124,7 @@ class AttackerModel:
         if i not in cone.free:
             return False
         cost = np.where(cone.free == i, float(sign), 0.0)
-        outcome = ask(Session(cone.linear()).maximise, cost, columns=len(cost))
+        outcome = ask(WarmLp(cone.linear()).maximise, cost, columns=len(cost))
         return outcome.x is not None and any(
             sign * int(shift[i]) > 0 and cone.region.contains_shift(shift, denominator)
             for shift, denominator in cone.shifts(outcome.x)
@@ -158,18 +158,27 @@ class AttackerModel:
         return Fraction(_dot(whole[used], rows.rhs[used]) + _dot(reduced[moved], best), denominator)
 
 
+def see_the_only_one(ends: Ends) -> None:
+    """Where every cell is determined there is one table at most, and nothing to ask a solver."""
+    low, high = ends.outer
+    if ends.start is None and np.array_equal(low, high):
+        if not ends.region.contains(low):
+            raise _contradiction()
+        ends.see(low)
+
+
 def push(ends: Ends, rng: np.random.Generator, budget: Budget) -> None:
     """Linear programs (integer ones where values are whole and vertices are not) that drive all open ends outwards at once."""
     if not any(map(np.any, ends.open)):
         return
     model = AttackerModel.of(ends)
-    session = Session(model.linear())
+    lp = WarmLp(model.linear())
     for _ in range(PUSHES):
         open_before = _count(ends)
         if not open_before or budget.over:
             return
         cost = ends.directions(rng)[model.free] * rng.uniform(0.9, 1.1, len(model.free))
-        outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
+        outcome = ask(lp.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
         _refuse_empty(ends, outcome)
         if outcome.x is None:
             return
@@ -207,12 +216,12 @@ def one_by_one(ends: Ends, budget: Budget, executor: Executor | None = None) -> 
     share = [todo[k :: budget.threads] for k in range(budget.threads)] if executor is not None else [todo]
 
     def run(part: list[tuple[int, int]]) -> None:
-        session = Session(model.linear())
+        lp = WarmLp(model.linear())
         for i, side in part:
             if budget.over:
                 return
             if ends.open[side][i]:
-                _settle(ends, model, session, i, side, budget)
+                _settle(ends, model, lp, i, side, budget)
 
     if executor is None:
         run(todo)
@@ -221,13 +230,15 @@ def one_by_one(ends: Ends, budget: Budget, executor: Executor | None = None) -> 
             done.result()
 
 
-def _settle(ends: Ends, model: AttackerModel, session: Session, i: int, side: int, budget: Budget) -> None:
+def _settle(ends: Ends, model: AttackerModel, lp: WarmLp, i: int, side: int, budget: Budget) -> None:
     """One end: the linear program's bound, a table that meets it, or the integer program's word."""
     sign = 1 if side == HIGH else -1
     at = int(np.searchsorted(model.free, i))
+    if at == len(model.free) or int(model.free[at]) != i:
+        return  # determined: any table that is found shows it
     cost = np.zeros(len(model.free))
     cost[at] = sign
-    outcome = ask(session.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
+    outcome = ask(lp.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
     _refuse_empty(ends, outcome)
     if outcome.x is None:
         return
@@ -290,9 +301,13 @@ def _refuse_empty(ends: Ends, outcome: Outcome) -> None:
             f"{outcome.solver} finds no table where one is known, in an attacker's problem; nothing is released"
         )
     if outcome.status == "infeasible":
-        raise InputError(
-            "the release and what the attacker knows contradict each other: no table satisfies both; correct the attacker"
-        )
+        raise _contradiction()
+
+
+def _contradiction() -> InputError:
+    return InputError(
+        "the release and what the attacker knows contradict each other: no table satisfies both; correct the attacker"
+    )
 
 
 def _count(ends: Ends) -> int:

@@ -17,7 +17,7 @@ from cellward.exact import Floats, Ints
 from cellward.solve.ask import ask
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
-from cellward.solve.warm import WarmLp
+from cellward.solve.warm_lp import WarmLp
 from cellward.table.relations import ranges
 
 Steps = dict[int, tuple[int, int]]

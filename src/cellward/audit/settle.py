@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellward.audit.ends import Ends, Witness
-from cellward.audit.linear import one_by_one, push
+from cellward.audit.linear import one_by_one, push, see_the_only_one
 from cellward.audit.region import Region
 from cellward.audit.single_moves import SingleMoves
 from cellward.audit.swaps import Swaps
@@ -53,6 +53,7 @@ def settle(
         for y in inside:
             if mine.region.contains(y):
                 mine.see(y)
+        see_the_only_one(mine)
         if moves is not None:
             moves.settle(mine)
         for witness in known if mine.any_open else ():

@@ -10,6 +10,7 @@ from cellward.errors import printable
 from cellward.exact import NO_BOUND, Ints
 from cellward.instance import Instance
 from cellward.publication.knowledge import Knowledge
+from cellward.publication.ranges import Ranges
 from cellward.risk.attacker import Attacker
 from cellward.table.cell_sums import CellSum, add_up, with_sums
 from cellward.table.labels import Labels
@@ -53,9 +54,9 @@ def attackers_of_sums(attackers: tuple[Attacker, ...], knowledge: Knowledge, cel
     return tuple(found)
 
 
-def knowledge_of_sums(knowledge: Knowledge, sums: int) -> Knowledge:
-    """What a release tells, with nothing of the sums."""
-    return Knowledge.interval(unbounded(knowledge.lo, -NO_BOUND, sums), unbounded(knowledge.hi, NO_BOUND, sums))
+def publication_of_sums(knowledge: Knowledge, sums: int) -> Ranges:
+    """What a release tells of its cells as ranges, with nothing of the sums."""
+    return Ranges(unbounded(knowledge.lo, -NO_BOUND, sums), unbounded(knowledge.hi, NO_BOUND, sums))
 
 
 def labels_of_sums(labels: Labels, sums: tuple[CellSum, ...]) -> Labels:

@@ -1,39 +1,51 @@
-"""Verify, an exact check of a certificate in the standard library alone: python verify.py certificate.json.gz [release.csv] [release.json]
+"""Verify: an exact check of a certificate, in the standard library alone.
 
-Copy this file out and run it by itself. docs/certificate.md says what a certificate holds and numbers the checks. Evidence: witnesses, tables that an
-attacker cannot rule out, show that it comes no closer to a cell than its levels allow; a search tree shows that no allowed table costs less. Nothing
-is trusted, all is computed again in whole numbers. Not checked: that table, labels, bounds, target and attackers are those you mean, and any claim.
+    python verify.py certificate.json.gz [release.csv] [release.json]
+
+Copy this file out and run it by itself. docs/certificate.md says what a certificate holds and numbers the checks; they follow here in that order.
+A certificate states what is printed of a table and carries evidence: witnesses, tables that an attacker cannot rule out, show that it comes no
+closer to a cell than its levels allow; a search tree shows that no allowed table costs less. Nothing is trusted: what is told follows from what is
+printed, and all is computed again in whole numbers. Not checked: that table, labels, bounds, target and attackers are those you mean, and any claim.
+
+Legend: M·x = b the equations, a the true values, v the values printed, y a table that an attacker cannot rule out, S_i the values that cell i was
+allowed, w the weights, t the target. Amounts are whole numbers in units of 10^−decimals.
 """
 
 import csv
 import hashlib
+import io
 import json
 import os
 import re
 import sys
 import zlib
 from fractions import Fraction
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-FORMAT, VERSION = "cellward certificate", 3
+FORMAT, VERSION = "cellward certificate", 4
 MOST_BYTES, MOST_ENTRIES, MOST_DIGITS = 1 << 29, 1 << 25, 40
 MOST_STEPS, STEPS_EACH = 1 << 25, 100  # what a check may take, and for each number listed: no small file takes long
-ANY = float("inf")  # stands for a bound that is not there; only ever compared
-SHAPES = """certificate format:any version:any salt:str method:dict decimals:int weight_decimals:int equations:any nominal:numbers lower:floor/nominal
-  upper:ceiling/nominal published:numbers?/nominal allowed:any weight:amounts/nominal target:numbers?/nominal objective:int? knowledge:dict
-  protection:str levels:any attackers:list definitions:any witnesses:list bound:any status:str engine:str; cover cells:numbers;
-equations length:numbers cell:numbers coef:column/cell rhs:column/length; allowed lo:column/n hi:column/n step:amounts/n; node cell:int at:int;
-rounded rule:str kind:str steps:positive base:amounts/n; spared rule:str kind:str small:str steps:positive base:amounts/n; bound value:any unit:any
-  tree:list; perturbed rule:str form:str kind:str amount:amounts/n; adjusted rule:str most:amounts?/n; interval rule:str lo:floor/n hi:ceiling/n;
-suppressed rule:str withheld:indices/n; definitions equation:numbers cell:numbers/equation; levels cell:indices/n lpl:amounts/cell upl:amounts/cell
-  spl:amounts/cell; attacker name:str whole:bool cell:indices/n lower:floor/cell upper:ceiling/cell levels:any; unit size:positive equation:indices/m
-  multiplier:numbers/equation; leaf kind:str denominator:positive equation:indices/m multiplier:numbers/equation;
-witness denominator:positive leaf:indices/n difference:numbers/leaf covers:list"""  # entry:kind/what a list is as long as, or stays below
-KINDS = {name: dict(x.split(":") for x in entries) for name, *entries in map(str.split, SHAPES.split(";"))}
+INFINITY = float("inf")  # stands for a bound that is not there, and for the least cost of no table; only ever compared
+
+ENTRIES = (
+    "format", "version", "salt", "method", "decimals", "weight_decimals", "labels", "equations", "nominal", "lower", "upper", "printed", "allowed",
+    "weight", "target", "objective", "knowledge", "protection", "levels", "attackers", "definitions", "witnesses", "bound", "status", "engine",
+)  # fmt: skip
+COLUMNS = {"values": ["value"], "withheld": ["value"], "ranges": ["lower", "upper"]}  # what each kind prints
+STATED = {
+    "rounded": ["kind", "base", "steps"],
+    "perturbed": ["form", "kind", "amount"],
+    "adjusted": ["most"],
+}  # by a rule
+KINDS = {"rounded": "values", "perturbed": "values", "adjusted": "values", "suppressed": "withheld", "interval": "ranges"}  # fmt: skip
+RULES = {
+    "controlled rounding": "rounded", "cell perturbation": "perturbed", "controlled tabular adjustment": "adjusted",
+    "cell suppression": "suppressed", "interval publication": "interval",
+}  # fmt: skip
 PROTECTED = {"shown": True, "none asked": None, "ignored": False}
-RULES = "rounded (paper|strict)( up| zero)?|perturbed (distance|base) (paper|strict)|interval|suppressed|adjusted"
-_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode  # canonical JSON
+NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")  # as it is printed in a release
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 class Refused(Exception):  # noqa: N818 (it reads as what happened)
@@ -63,8 +75,9 @@ def verify(path: Any, *, expected: dict[str, Any] | None = None) -> Verdict:
     try:
         content = load(path)
         for key, value in (expected or {}).items():
-            _need(_text(content.get(key)) == _text(value), f"the certificate is of another table: its {key} differs")
-        return check(content, hashlib.sha256(_text(content).encode()).hexdigest())
+            same = _canonical(content.get(key)) == _canonical(value)
+            _need(same, f"the certificate is of another table: its {key} differs")
+        return check(content, _digest(content))
     except Refused as refusal:
         return Verdict(False, str(refusal))
 
@@ -78,8 +91,9 @@ def load(path: Any) -> Any:
         _need(len(data) <= most, f"unpacks to more than {most} bytes")
         _need(unpacker.eof and not unpacker.unused_data, "cut off, or something follows its end")
         _need(data.count(b",") <= min(MOST_ENTRIES, (1 << 18) + 16 * len(packed)), "too many entries for its size")
-        content = json.loads(data.decode(), parse_int=_whole, parse_float=_whole, parse_constant=_whole)
-        _need(isinstance(content, dict) and _text(content) == data.decode(), "not one object in canonical JSON")
+        text = data.decode()
+        content = json.loads(text, parse_int=_parse, parse_float=_parse, parse_constant=_parse)
+        _need(isinstance(content, dict) and _canonical(content) == text, "not one object in canonical JSON")
     except (zlib.error, ValueError, RecursionError, MemoryError) as error:
         raise Refused(f"not the packed JSON of a certificate ({error})") from None
     return content
@@ -87,30 +101,58 @@ def load(path: Any) -> Any:
 
 def check(content: Any, digest: str | None = None) -> Verdict:
     """Check a loaded certificate; returns what was shown, or raises Refused with a sentence on what fails."""
-    c = _Check(content)
-    shown, bound, objective = c.check_protection(c.check_witnesses()), c.check_bound(), content["objective"]
-    _need(c.v is None or bound is None or bound <= objective, "the bound contradicts the published values")
-    proven = bound == (ANY if c.v is None else objective)
-    end = f"that no allowed table exists is {'proven' if proven else 'claimed by the engine'}"
-    if c.v is not None:
-        end = "no lower bound is proven" if bound is None else f"lower bound {bound} is proven"
-        end += "; that nothing smaller exists is the engine's claim" if content["status"] == "optimal" else ""
-        end = f"objective {objective}; {'no smaller objective exists (proven)' if proven else end}"
-    words = f"{c.n} {'nominal' if c.v is None else 'published'} values satisfy {len(c.rhs)} equations; {shown}; {end}"
-    return Verdict(True, words, PROTECTED[c.c["protection"]], "infeasible" if bound == ANY else bound, proven, digest)
+    c = Certificate(content)
+    check_table(c)
+    check_method(c)
+    lo, hi = check_box(c)
+    attackers = check_attackers(c)
+    reached = check_witnesses(c, lo, hi, attackers, check_definitions(c))
+    shown = check_requirements(c, attackers, reached)
+    bound = check_bound(c)
+    proven = bound is not None and bound == (c.objective if c.printed else INFINITY)
+    which = "published values" if c.printed == "values" else "true values"
+    hidden = f", {c.columns[0].count(None)} of them withheld," if c.printed == "withheld" else ""
+    reason = f"{c.n} {which}{hidden} satisfy {len(c.rows)} equations; {shown}; {_optimality(c, bound, proven=proven)}"
+    return Verdict(True, reason, PROTECTED[c.protection], "infeasible" if bound == INFINITY else bound, proven, digest)
 
 
-def _read(path: Any) -> bytes:  # of a file of bearable size; a pipe would keep us waiting
+def _optimality(c: "Certificate", bound: Any, *, proven: bool) -> str:
+    """What is proven and what is claimed, in words and in the user's units."""
+    if not c.printed:
+        return f"that no allowed table exists is {'proven' if proven else 'claimed by the engine'}"
+    objective = "no objective" if c.objective is None else f"objective {_decimal(c.objective, c.places)}"
+    if proven:
+        return f"{objective}; no smaller objective exists (proven)"
+    limit = "no lower bound" if bound is None else f"lower bound {_decimal(int(bound), c.places)}"
+    claim = "; that nothing smaller exists is the engine's claim" if c.status == "optimal" else ""
+    return f"{objective}; {limit} is proven{claim}"
+
+
+def _decimal(amount: int, places: int) -> str:
+    """amount · 10^−places as plain decimal text, exact."""
+    digits = str(abs(amount)).zfill(places + 1)
+    point = len(digits) - places
+    fraction = digits[point:].rstrip("0")
+    return f"{'-' if amount < 0 else ''}{digits[:point]}{'.' if fraction else ''}{fraction}"
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(_canonical(content).encode()).hexdigest()
+
+
+def _read(path: Any) -> bytes:
+    """The bytes of a file of bearable size; a pipe would keep us waiting."""
     try:
         _need(os.stat(path).st_size <= MOST_BYTES and os.path.isfile(path), f"not a file of at most {MOST_BYTES} bytes")  # noqa: PTH113, PTH116
         with open(path, "rb") as file:  # noqa: PTH123
-            return file.read(MOST_BYTES + 1)
+            return file.read(MOST_BYTES)
+    except FileNotFoundError:
+        raise Unreadable("there is no such file") from None
     except (OSError, ValueError, TypeError) as error:
-        missing = isinstance(error, FileNotFoundError)
-        raise Unreadable("there is no such file") if missing else Refused(f"not a readable file ({error})") from None
+        raise Refused(f"not a readable file ({error})") from None
 
 
-def _whole(text: str) -> int:
+def _parse(text: str) -> int:
     digits = text.removeprefix("-")
     _need(digits.isdigit() and len(digits) <= MOST_DIGITS, "a number is not whole, or has too many digits")
     return int(text)
@@ -121,257 +163,595 @@ def _need(holds: object, sentence: str) -> None:
         raise Refused(sentence)
 
 
-def _parts(value: Any, shape: str, **sizes: int) -> list[Any]:
-    """The entries of an object: exactly those of its shape, each of its kind (true is not 1), columns written out."""
-    wrong = set(value) ^ set(KINDS[shape]) if isinstance(value, dict) else {"no object"}
-    _need(not wrong, f"{shape} does not have exactly its entries: {sorted(map(ascii, wrong))[:5]}")
-    found = []
-    for key, entry in KINDS[shape].items():
-        (kind, _, size), x = entry.replace("?", "").partition("/"), value[key]
-        n, null = sizes.get(size), {"floor": -ANY, "ceiling": ANY}.get(kind)
-        types = {int, type(None)} if null else {int}
-        x = [x] * (n or 0) if kind in ("column", "amounts", "floor", "ceiling") and type(x) in types else x
-        if size or kind == "numbers":
-            right = type(x) is list and set(map(type, x)) <= types and (kind == "indices" or n in (None, len(x)))
-            right = right and (kind != "amounts" or min(x, default=0) >= 0)
-            right = right and (kind != "indices" or all(y < z for y, z in pairwise([-1, *x, n])))
-        else:
-            right = kind in ("any", type(x).__name__) or (kind == "positive" and type(x) is int and x > 0)
-        _need(right or (x is None and "?" in entry), f"{key} of {shape} is not of the kind {entry}")
-        found.append([null if y is None else y for y in x] if null else x)
-        sizes[key] = len(x) if type(x) is list else 0
-    return found
+def _entries(value: Any, what: str, *names: str) -> list[Any]:
+    """The entries of an object that has exactly these, in the order of their names."""
+    wrong = set(value) ^ set(names) if isinstance(value, dict) else {"no object"}
+    _need(not wrong, f"{what} does not have exactly its entries: {sorted(map(ascii, wrong))[:5]}")
+    return [value[name] for name in names]
 
 
-class _Check:
-    """One certificate: a true values, v published values, rows and rhs the equations M·x = b, sets the S_i, left the steps left."""
+def _of(kind: type, value: Any, what: str) -> Any:
+    """A value of this very type: true is not 1."""
+    _need(type(value) is kind, f"{what} is not of the kind {kind.__name__}")
+    return value
 
-    def __init__(self, content: Any) -> None:  # 1: M·a = b; with values M·v = b, v_i ∈ S_i and the objective as stated
-        head = content if isinstance(content, dict) else {}
-        _need((head.get("format"), head.get("version")) == (FORMAT, VERSION), f"not a {FORMAT} of version {VERSION}")
-        self.c = c = dict(zip(KINDS["certificate"], _parts(content, "certificate"), strict=True))
-        self.a, self.v, self.n, n = c["nominal"], c["published"], len(c["nominal"]), len(c["nominal"])
-        _need(re.fullmatch("[0-9a-fA-F]{64}", c["salt"]), "salt is not 64 hexadecimal digits")
-        _need(all(0 <= c[x] <= MOST_DIGITS for x in ("decimals", "weight_decimals")), "too many decimals, or too few")
-        length, cell, coef, self.rhs = _parts(c["equations"], "equations")
-        fits = sum(length) == len(cell) and min([*length, *cell], default=0) >= 0 and max(cell, default=-1) < n
-        _need(fits, "the lengths of the equations do not fit, or they name a cell that is not there")
-        self.rows = [list(islice(entries, size)) for entries in [zip(cell, coef, strict=True)] for size in length]
-        self.left, self.target = MOST_STEPS + STEPS_EACH * (n + len(cell) + len(length)), c["target"] or self.a
-        lo, hi, self.step = _parts(c["allowed"], "allowed", n=n)
-        _need(all(z or x == y for x, y, z in zip(lo, hi, self.step, strict=True)), "a step is 0 and lo is not hi")
-        self.sets = [range(x, y + 1, z or 1) for x, y, z in zip(lo, hi, self.step, strict=True)]
-        absent = (self.v is None) == (c["objective"] is None) == (c["status"] == "infeasible")
-        _need(absent and c["status"] in ("optimal", "feasible", "infeasible"), "the status does not fit the values")
-        for which, values in (("nominal", self.a), ("published", self.v or self.a)):
-            missed = [j for j, row in enumerate(self.rows) if sum(x * values[i] for i, x in row) != self.rhs[j]]
-            _need(not missed, f"the {which} values miss equation {missed[:1]}")
-        wrong = [i for i, x in enumerate(self.v or []) if x not in self.sets[i]]
-        _need(not wrong, f"the published value is not allowed in cell {wrong[:1]}")
-        found = sum(w * abs(x - t) for w, x, t in zip(c["weight"], self.v or self.target, self.target, strict=True))
-        _need(c["objective"] in (None, found), f"the objective is {found}, not as stated")
-        for part in (self.check_knowledge, self.check_method, self.check_attackers, self.check_definitions):
-            part()
 
-    def pay(self, steps: int, listed: int = 0) -> None:  # steps are counted before they are taken
+def _whole(value: Any, what: str, least: int) -> int:
+    """A whole number that is not below ``least``."""
+    _need(type(value) is int and value >= least, f"{what} is not a whole number from {least} on")
+    return value  # type: ignore[no-any-return]
+
+
+def _numbers(value: Any, what: str, size: int | None = None, *, gaps: bool = False) -> list[Any]:
+    """A list of whole numbers, with ``gaps`` also of nulls, as long as it must be."""
+    kinds = {int, type(None)} if gaps else {int}
+    right = type(value) is list and set(map(type, value)) <= kinds and size in (None, len(value))
+    _need(right, f"{what} is not a list of {'' if size is None else f'{size} '}whole numbers")
+    return value  # type: ignore[no-any-return]
+
+
+def _column(value: Any, what: str, size: int, least: float = -INFINITY) -> list[int]:
+    """A list of so many whole numbers, or one that stands for all."""
+    column = [value] * size if type(value) is int else _numbers(value, what, size)
+    _need(min(column, default=least) >= least, f"{what} holds a number below {least}")
+    return column
+
+
+def _bounds(value: Any, what: str, size: int, absent: float) -> list[Any]:
+    """A column of bounds, ``absent`` where there is none."""
+    one = value is None or type(value) is int
+    column = [value] * size if one else _numbers(value, what, size, gaps=True)
+    return [absent if bound is None else bound for bound in column]
+
+
+def _indices(value: Any, what: str, below: int) -> list[int]:
+    """Numbers of cells, equations or the like, increasing."""
+    numbers = _numbers(value, what)
+    _need(all(x < y for x, y in pairwise([-1, *numbers, below])), f"{what} does not increase from 0 to below {below}")
+    return numbers
+
+
+class Certificate:
+    """What a certificate says of the table and of what is printed of it, each entry of its kind, columns written out; and the steps left.
+
+    ``printed``: the kind of what is printed, "" for nothing; ``columns``: a number or None (an empty field) for each cell; ``v``: if they are values.
+    """
+
+    def __init__(self, content: Any) -> None:
+        c = content if isinstance(content, dict) else {}
+        version = c.get("version")
+        _need(c.get("format") == FORMAT and type(version) is int, f"not a {FORMAT}")
+        other = f"a {FORMAT} of version {version}, and this verify.py reads version {VERSION}"
+        remedy = "make the release again, or use the verify.py of the version that wrote it"
+        _need(version == VERSION, f"{other}: {remedy}")
+        _entries(c, "certificate", *ENTRIES)
+        _need(re.fullmatch("[0-9a-fA-F]{64}", _of(str, c["salt"], "salt")), "salt is not 64 hexadecimal digits")
+        places = [_whole(c[name], name, 0) for name in ("decimals", "weight_decimals")]
+        _need(max(places) <= MOST_DIGITS, f"more than {MOST_DIGITS} decimals")
+        self.decimals = places[0]
+        self.a = _numbers(c["nominal"], "nominal")
+        self.n = n = len(self.a)
+        self._read_labels(c["labels"])
+        self._read_equations(c["equations"])
+        self.left = MOST_STEPS + STEPS_EACH * (n + sum(map(len, self.rows)) + len(self.rows))
+        self.lower, self.upper = _bounds(c["lower"], "lower", n, -INFINITY), _bounds(c["upper"], "upper", n, INFINITY)
+        self.method = _of(dict, c["method"], "method")
+        self._read_knowledge(_of(dict, c["knowledge"], "knowledge"))
+        self._read_printed(c["printed"])
+        self.places = sum(places) if KINDS[self.rule] != "withheld" else places[1]  # of the objective
+        self._read_allowed(c["allowed"], c["target"])
+        self.weight = _column(c["weight"], "weight", n, 0)
+        self.objective = None if c["objective"] is None else _of(int, c["objective"], "objective")
+        self.status, self.protection = _of(str, c["status"], "status"), _of(str, c["protection"], "protection")
+        self.levels, self.definitions, self.bound = c["levels"], c["definitions"], c["bound"]
+        self.attackers, self.witnesses = _of(list, c["attackers"], "attackers"), _of(list, c["witnesses"], "witnesses")
+        _of(str, c["engine"], "engine")
+
+    def pay(self, steps: int, listed: int = 0) -> None:
+        """Steps are counted before they are taken; each number listed pays for some."""
         self.left += STEPS_EACH * listed - steps
         _need(self.left >= 0, "takes more steps to check than a certificate of its size may")
 
-    def check_knowledge(self) -> None:  # 3: what the release and the public bounds tell, lo ≤ y ≤ hi, is true of a
-        c, given, v, small = self.c, self.c["knowledge"], self.v or self.a, self.c["knowledge"].get("small")
-        self.told = told = " ".join(x for x in map(given.get, ("rule", "form", "kind", "small")) if isinstance(x, str))
-        _need(re.fullmatch(RULES, told), "knowledge has no known rule, form or kind, or none of small counts")
-        _need(small == c["method"].get("small_counts"), "method and knowledge differ on small counts")
-        _, *more, t = _parts(given, "spared" if "small" in given else told.split()[0], n=self.n)
-        self.base, self.steps, self.free = t, more[-1] if told.startswith("rounded") else 1, t is None
-        if told == "suppressed" or self.free:
-            t = [ANY if self.free or i in hidden else 0 for hidden in [set(t or [])] for i in range(self.n)]
-        s, less = 2 if told == "perturbed distance paper" else self.steps, told.startswith("rounded strict")
-        exact = told == "perturbed base paper" or (told.startswith("rounded paper") and s == 1)  # a multiple stays
-        r = [0 if exact and x % (y or 1) == 0 else max(s * y - less, 0) for x, y in zip(self.a, t, strict=True)]
-        lo, hi = ([x + sign * y for x, y in zip(v, r, strict=True)] for sign in (-1, 1))
-        if told == "perturbed base strict":  # between the multiples around v, or around its neighbours where v is one
-            lo, hi = ([x + sign * (-sign * x % (y or 1) or y) for x, y in zip(v, t, strict=True)] for sign in (-1, 1))
-        lo, hi = (more[0], t) if told == "interval" else (lo, hi)
-        for i, b in enumerate(t if small and self.v else []):
-            if b and c["lower"][i] >= 0:  # y is 0, small (y < b) or large: where 0 cannot become v, y begins behind it
-                no_small, no_zero = (v[i] == 0) == (small == "up"), c["lower"][i] > 0 or v[i] >= s * b
-                lo[i] = max(lo[i], b if no_small else 1) if no_zero else lo[i]
-                hi[i] = min(hi[i], 0) if no_small and (c["upper"][i] < b or v[i] + s * b <= b) else hi[i]
-        self.lo, self.hi = list(map(max, lo, c["lower"])), list(map(min, hi, c["upper"]))
-        wrong = [i for i, x in enumerate(self.a) if not self.lo[i] <= x <= self.hi[i]]
-        _need(not wrong, f"the true value lies outside what the public knows of cell {wrong[:1]}")
+    def _read_labels(self, value: Any) -> None:
+        names, self.labels_digest = _entries(value, "labels", "column", "sha256")
+        self.labels = [_of(str, name, "a name in column of labels") for name in _of(list, names, "column of labels")]
+        _need(len(set(self.labels)) == len(self.labels), "two label columns have one name")
+        digits = re.fullmatch("[0-9a-f]{64}", _of(str, self.labels_digest, "sha256 of labels"))
+        _need(digits, "sha256 of labels is not 64 hexadecimal digits")
 
-    def check_method(self) -> None:  # 2: a cell was free to take any value that its method gives it, and takes one
-        method, s, c, option = self.c["method"], self.steps, self.c, self.c["method"].get("small_counts")
-        _need(isinstance(method.get("name"), str), "the method has no name")
-        if method["name"] == "cell perturbation":  # all between the multiples around a, or some of what is up to t away
-            _need(self.told.startswith("perturbed"), "the knowledge is not that of a perturbation")
-            for i, (t, a, own) in enumerate(zip(self.base, self.a, self.sets, strict=True)):
-                down, up = (a % (t or 1), -a % (t or 1)) if "base" in self.told else (t, t)
-                free = range(max(a - down, c["lower"][i]), min(a + up, c["upper"][i]) + 1)
-                some = free if "base" in self.told or not own else free[own[0] - free[0] : own[-1] - free[0] + 1]
-                _need(own and own == some, f"cell {i} was not free to be perturbed as stated, or free to go further")
-        if method["name"] != "controlled rounding":
+    def _read_equations(self, value: Any) -> None:
+        length, cell, coef, rhs = _entries(value, "equations", "length", "cell", "coef", "rhs")
+        lengths, cells = _numbers(length, "length of equations"), _numbers(cell, "cell of equations")
+        fits = sum(lengths) == len(cells) and min([*lengths, *cells], default=0) >= 0
+        there = max(cells, default=-1) < self.n
+        _need(fits and there, "the lengths of the equations do not fit, or they name a cell that is not there")
+        terms = zip(cells, _column(coef, "coef of equations", len(cells)), strict=True)
+        self.rows = [list(islice(terms, size)) for size in lengths]
+        self.rhs = _column(rhs, "rhs of equations", len(lengths))
+
+    def _read_knowledge(self, value: dict[str, Any]) -> None:
+        """The rule and what goes with it; ``amount``: base of a rounding, q of a perturbation, most of an adjustment (None: nothing is told)."""
+        self.rule = _of(str, value.get("rule"), "rule of knowledge")
+        _need(self.rule in KINDS, "knowledge has no known rule")
+        option = ["small"] if self.rule == "rounded" and "small" in value else []
+        _entries(value, "knowledge", "rule", *STATED.get(self.rule, []), *option)
+        self.form, self.kind, self.small = value.get("form"), value.get("kind"), value.get("small")
+        _need("form" not in value or self.form in ("distance", "base"), "the form of knowledge is not known")
+        _need("kind" not in value or self.kind in ("paper", "strict"), "the kind of knowledge is not known")
+        _need(not option or self.small in ("up", "zero"), "what knowledge says of small counts is not known")
+        if self.rule == "rounded":
+            self.steps = _whole(value["steps"], "steps of knowledge", 1)
+        amount = value.get("base", value.get("amount", value.get("most")))
+        nothing = self.rule in ("adjusted", "suppressed", "interval") and amount is None
+        self.amount: Any = None if nothing else _column(amount, "base, amount or most of knowledge", self.n, 0)
+
+    def _read_printed(self, value: Any) -> None:
+        self.printed, self.columns = "", list[list[Any]]()
+        self.v: Any = None
+        if value is None:
             return
-        follow = self.told.startswith("rounded strict") and isinstance(method.get("only"), str) and method["only"]
-        right = self.told.startswith("rounded") and _text(method.get("steps")) == str(s)
-        right = right and all(x == b or (follow and x == 1 < b) for x, b in zip(self.step, self.base, strict=True))
-        _need(right, "knowledge, steps of the method and steps of the allowed sets are not those of one rounding")
-        for i, (b, a, allowed) in enumerate(zip(self.base, self.a, self.sets, strict=True)):
-            r, step, small = max(s * b - 1, 0), self.step[i] or 1, 0 < a < b and c["lower"][i] >= 0 and option
-            low, high = (0, 0) if small == "zero" else (max(a - r, step) if small else a - r, a + r)
-            least, most = -(-max(low, c["lower"][i]) // step) * step, min(high, c["upper"][i]) // step * step
-            _need(least > most or (least in allowed and most in allowed), f"cell {i} was not free to be rounded")
-            right = self.v is None or (self.v[i] % step == 0 and low <= self.v[i] <= high)
-            _need(right, f"cell {i} is not rounded as stated, to a multiple of {step} less than {s} times {b} away")
+        kind = KINDS[self.rule]
+        stated, *columns = _entries(value, "printed", "kind", *COLUMNS[kind])
+        _need(stated == kind, f"what is printed of a table {self.rule} is not of the kind {kind}")
+        self.printed = kind
+        self.columns = [_numbers(column, "a column of printed", self.n, gaps=kind != "values") for column in columns]
+        self.v = self.columns[0] if kind == "values" else None
 
-    def check_attackers(self) -> None:  # 4: what each knows is true; levels must be shown where that is no single value
-        table, self.asked, self.attackers = self.levels(self.c["levels"]), False, []
-        for k, part in enumerate(self.c["attackers"]):
-            _, whole, cells, lower, upper, levels = _parts(part, "attacker", n=self.n)
-            own = {i: (x, y) for i, x, y in zip(cells, lower, upper, strict=True)}
-            _need(all(x <= self.a[i] <= y for i, (x, y) in own.items()), f"what attacker {k} knows is not true")
-            asked = table if levels is None else self.levels(levels)
-            self.pay(10 * len(asked))
-            must = {i: level for i, level in asked.items() if i not in own or own[i][0] < own[i][1]}
-            self.attackers.append((whole or self.told.startswith("rounded strict"), own, must))
-            self.asked |= bool(asked)
-        _need(0 < len({x["name"] for x in self.c["attackers"]}) == len(self.attackers), "no attacker, or two namesakes")
+    def _read_allowed(self, value: Any, target: Any) -> None:
+        """The sets S_i as ranges, and t; none where values are withheld or only their ranges printed."""
+        self.sets: Any = None
+        if KINDS[self.rule] != "values":
+            _need(value is None and target is None, f"a table {self.rule} has no allowed values and no target")
+            return
+        lo, hi, step = _entries(value, "allowed", "lo", "hi", "step")
+        first, last = _column(lo, "lo of allowed", self.n), _column(hi, "hi of allowed", self.n)
+        self.step = _column(step, "step of allowed", self.n, 0)
+        single = all(z or x == y for x, y, z in zip(first, last, self.step, strict=True))
+        _need(single, "a step is 0 and lo is not hi")
+        self.sets = [range(x, y + 1, z or 1) for x, y, z in zip(first, last, self.step, strict=True)]
+        self.target = self.a if target is None else _numbers(target, "target", self.n)
 
-    def levels(self, value: Any) -> dict[int, list[int]]:  # lpl, upl, spl where one is positive
-        return {i: level for i, *level in zip(*_parts(value, "levels", n=self.n), strict=True) if any(level)}
 
-    def check_definitions(self) -> None:  # 5: coefficients ±1, nothing twice, other cells defined nowhere or earlier
-        (equations, cells), self.defining = _parts(self.c["definitions"], "definitions"), {}
-        self.defined = {c: k for k, c in enumerate(cells)}
-        _need(len(self.defined) == len(set(equations)) == len(cells), "a cell or an equation is in two definitions")
-        for k, (j, c) in enumerate(zip(equations, cells, strict=True)):
-            row = self.rows[j] if 0 <= j < len(self.rows) else []
-            sign = [x for i, x in row if i == c]
-            _need(sign in ([1], [-1]) and all(self.defined.get(i, 0) <= k for i, _ in row), f"definition {k} is none")
-            self.defining[j] = k, j, c, sign[0]
+def check_table(c: Certificate) -> None:
+    """Check 1: the true values add up and keep to the public bounds; values printed add up and were allowed; status and objective fit."""
+    _need(c.status in ("optimal", "feasible", "infeasible"), "there is no such status")
+    _need((c.status == "infeasible") == (not c.printed), "the status does not fit what is printed")
+    _check_sums(c, "true", c.a)
+    for i, (low, a, high) in enumerate(zip(c.lower, c.a, c.upper, strict=True)):
+        if not low <= a <= high:
+            raise Refused(f"the true value of cell {i} lies outside the public bounds")
+    if c.v is not None:
+        _check_sums(c, "published", c.v)
+        for i, (v, allowed) in enumerate(zip(c.v, c.sets, strict=True)):
+            if v not in allowed:
+                raise Refused(f"the published value of cell {i} is not allowed")
+    cost = _cost(c)
+    _need(c.objective == cost, f"the objective is {cost}, not as stated")
 
-    def check_witnesses(self) -> list[dict[int, tuple[Any, Any]]]:  # 6: gives by attacker and cell the range of y − a
-        found: list[dict[int, tuple[Any, Any]]] = [{} for _ in self.attackers]
-        uses: list[list[int]] = [[] for _ in self.a]
-        for j, i in ((j, i) for j, row in enumerate(self.rows) for i, _ in row if self.c["witnesses"]):
-            uses[i].append(j)
-        for w, part in enumerate(self.c["witnesses"]):
-            d, leaf, amount, covers = _parts(part, "witness", n=self.n)
-            _need(0 not in amount and self.defined.keys().isdisjoint(leaf), f"witness {w} moves no leaf, or one by 0")
-            z, last, touched, rows = dict(zip(leaf, amount, strict=True)), -1, leaf[:], set()  # z is Δ
-            for i in touched:  # grows by the cells that the equations touched define
-                touched += [self.defining[j][2] for j in uses[i] if j in self.defining and j not in rows]
-                rows.update(uses[i])
-            self.pay(sum(4 * len(self.rows[j]) + 60 for j in rows) + 30 * len(touched), listed=len(leaf))
-            for _, j, c, sign in sorted(self.defining[j] for j in rows & self.defining.keys()):
-                if x := sum(k * z[i] for i, k in self.rows[j] if i in z):
-                    z[c] = -sign * x
-                    _need(abs(x) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
-            _need(not any(sum(k * z[i] for i, k in self.rows[j] if i in z) for j in rows), f"witness {w} is no table")
-            known = all(self.lo[i] * d <= self.a[i] * d + x <= self.hi[i] * d for i, x in z.items())
-            for k, *cells in (_parts({"cells": x}, "cover")[0] or [-1] for x in covers):
-                _need(last < k < len(self.attackers), f"witness {w} does not cover attackers in increasing order")
-                (whole, own, must), last = self.attackers[k], k
-                self.pay(5 * min(len(own), len(z)), listed=len(cells))
-                right = all(own[i][0] * d <= self.a[i] * d + z[i] <= own[i][1] * d for i in own.keys() & z.keys())
-                _need(known and right and (d == 1 or not whole), f"attacker {k} can rule out witness {w}")
-                _need(len(must.keys() & set(cells)) == len(cells), f"witness {w} covers a cell twice, or one in vain")
-                for i in cells:
-                    (low, high), x = found[k].get(i, (0, 0)), Fraction(z.get(i, 0), d)
-                    found[k][i] = min(low, x), max(high, x)
-        return found
 
-    def check_protection(self, reached: list[dict[int, tuple[Any, Any]]]) -> str:  # 7: levels are shown, or openly not
-        said, n = self.c["protection"], len(self.c["witnesses"])
-        right = said in PROTECTED and self.asked == (said != "none asked") and (self.v if said == "shown" else not n)
-        _need(right, "protection is not what levels, values and witnesses say it is")
-        if said != "shown":
-            return f"protection levels: {said}"
-        needs = [(k, *need) for k, (_, _, must) in enumerate(self.attackers) for need in must.items()]
-        for k, i, (lpl, upl, spl) in needs:
-            (low, high), x = reached[k].get(i, (0, 0)), self.v[i] - self.a[i]
-            met = high >= upl and -low >= lpl and high - low >= spl
-            if self.free:  # no intervals: the published value must be far enough off, on a side that is asked for
-                met = spl == 0 and (x >= upl > 0 or -x >= lpl > 0)
-            _need(met, f"a level of cell {i} is not shown against attacker {k}")
-        return f"{len(needs)} requirements against {len(self.attackers)} attackers shown by {n} witnesses ({self.told})"
+def _check_sums(c: Certificate, which: str, values: list[int]) -> None:
+    for j, (row, right) in enumerate(zip(c.rows, c.rhs, strict=True)):
+        if sum(coef * values[i] for i, coef in row) != right:
+            raise Refused(f"the {which} values miss equation {j}")
 
-    def check_bound(self) -> Any:  # 8: the least L over the leaves of the tree, rounded up to what a table can cost
-        value, unit, tree = _parts(self.c["bound"], "bound")
-        size, m, rest = self.combine(unit, "unit")
-        for i, r in enumerate(self.sets):  # all tables cost the same modulo size: μ·b + Σ (w·|v − t| − (Mᵀμ)·v)
-            first, *others = self.costs(i, r, 1, m.get(i, 0)) if r else [0]
-            _need(not any((x - first) % size for x in others), f"the unit does not divide what cell {i} can cost")
-            rest += first
-        least: Any = ANY if tree else None
-        waiting: list[Any] = [{}] if tree else []  # what the branchings leave of S_i, for each node still to come
-        for node in tree:
-            _need(waiting, "the tree goes on behind its end")
-            sets = waiting.pop()
-            if isinstance(node, dict) and "at" in node:
-                i, at = _parts(node, "node")
-                _need(0 <= i < self.n, "the tree branches on a cell that is not there")
-                self.pay(20 * len(sets), listed=2)
-                r = sets.get(i, self.sets[i])
-                above = range(r.start + max((at - r.start) // r.step + 1, 0) * r.step, r.stop, r.step)
-                waiting += {**sets, i: above}, {**sets, i: range(r.start, min(r.stop, at + 1), r.step)}
-            else:
-                least = min(least, self.leaf(node, [sets.get(i, r) for i, r in enumerate(self.sets)]))
-        _need(not waiting, "the tree ends before its last leaf")
-        least = Fraction(-(-least // 1) + (rest + -least // 1) % size) if isinstance(least, Fraction) else least
-        stated = "infeasible" if least == ANY else None if least is None else str(least)
-        _need(value == stated, f"the bound is {stated}, not as stated")
-        return least
 
-    def combine(self, part: Any, shape: str) -> tuple[Any, ...]:  # what else the part says, then Mᵀλ and λ·b
-        *head, equations, multipliers = _parts(part, shape, m=len(self.rows))
-        self.pay(3 * sum(len(self.rows[j]) for j in equations), listed=len(equations))
-        m: dict[int, int] = {}
-        for i, y in ((i, x * k) for j, x in zip(equations, multipliers, strict=True) for i, k in self.rows[j]):
-            m[i] = m.get(i, 0) + y
-        return *head, m, sum(x * self.rhs[j] for j, x in zip(equations, multipliers, strict=True))
+def _cost(c: Certificate) -> Any:
+    """Of values Σ w·|v − t|, of withheld values Σ w, of ranges Σ w·(upper − lower), an open end at the public bound; None where there is none."""
+    if not c.printed:
+        return None
+    if c.printed == "values":
+        return sum(w * abs(v - t) for w, v, t in zip(c.weight, c.columns[0], c.target, strict=True))
+    if c.printed == "withheld":
+        return sum(w for w, v in zip(c.weight, c.columns[0], strict=True) if v is None)
+    lower, upper = c.columns
+    lows = [public if low is None else low for low, public in zip(lower, c.lower, strict=True)]
+    highs = [public if high is None else high for high, public in zip(upper, c.upper, strict=True)]
+    if -INFINITY in lows or INFINITY in highs:
+        return None
+    return sum(w * (high - low) for w, low, high in zip(c.weight, lows, highs, strict=True))
 
-    def costs(self, i: int, r: range, scale: int, m: int) -> list[int]:  # f(v) = scale·w·|v − t| − m·v, v from S_i
-        # f is linear up to t and from t on: its least value lies at an end or next to t. If f is the same modulo g at the first two, the last two and
-        # the two next to t (t itself, if it is one of S_i), then everywhere: it moves in equal steps on both sides, and what is next to t joins them.
-        t, step, w = self.target[i], r.step, scale * self.c["weight"][i]
-        some = (*r[:2], t - (t - r.start) % step, t + (r.start - t) % step, *r[-2:]) if r[6:] else r
-        return [w * abs(v - t) - m * v for v in some if v in r]
 
-    def leaf(self, node: Any, sets: list[range]) -> Any:  # L: every table there costs at least L; ANY: there is none
-        kind, d, m, total = self.combine(node, "leaf")
-        _need(kind in ("dual", "farkas", "modular") and d > (kind == "modular"), "a leaf is of no known kind")
-        cells, scale = (range(self.n), d) if kind == "dual" else (list(m), 0)
-        self.pay(5 * self.n + 60 * len(cells))
-        if not all(sets):
-            return ANY
-        if kind == "modular":
-            right = not any(sets[i][1:] and m[i] * sets[i].step % d for i in cells)
-            right = right and (total - sum(m[i] * sets[i][0] for i in cells)) % d != 0
+def check_method(c: Certificate) -> None:
+    """Check 2: the method is one of the rule's; each cell was free to take any value that the method gives it, and takes one."""
+    name, rule = _of(str, c.method.get("name"), "name of method"), c.rule
+    own = RULES.get(name)
+    right = own == rule or (own is None and KINDS[rule] == "values")
+    _need(right, f"the method {name} does not leave a table {rule}")
+    _need(c.method.get("small_counts") == c.small, "method and knowledge differ on small counts")
+    if own == "rounded":
+        _check_rounding(c)
+    if own == "perturbed":
+        _check_perturbation(c)
+
+
+def _check_rounding(c: Certificate) -> None:
+    """A cell takes a multiple of its base (one that only follows: any whole value) less than ``steps`` bases away, and was free to take each."""
+    s, small = c.steps, c.small
+    same = _canonical(c.method.get("steps")) == str(s)
+    _need(same, "the steps of method and knowledge are not those of one rounding")
+    only = c.method.get("only")
+    follow = c.kind == "strict" and type(only) is str and only != ""
+    for i, (a, base, step) in enumerate(zip(c.a, c.amount, c.step, strict=True)):
+        if step != base and not (follow and step == 1 < base):
+            raise Refused(f"base and step of cell {i} are not those of one rounding")
+        reach, grid = max(s * base - 1, 0), step or 1
+        low, high = a - reach, a + reach
+        if small and 0 < a < base and c.lower[i] >= 0:
+            low, high = (0, 0) if small == "zero" else (max(low, 1), high)
+        first, last = -(-max(low, c.lower[i]) // grid) * grid, min(high, c.upper[i]) // grid * grid
+        if first <= last and not (first in c.sets[i] and last in c.sets[i]):
+            raise Refused(f"cell {i} was not free to be rounded")
+        if c.v is not None and not (low <= c.v[i] <= high and c.v[i] % grid == 0):
+            raise Refused(f"cell {i} is not rounded as stated, to a multiple of {grid} less than {s} times {base} away")
+
+
+def _check_perturbation(c: Certificate) -> None:
+    """S_i holds all whole values between the multiples around a_i inside the public bounds, or a run of those up to q_i away."""
+    by_base = c.form == "base"
+    for i, (a, q, allowed) in enumerate(zip(c.a, c.amount, c.sets, strict=True)):
+        down, up = (a % q, -a % q) if by_base and q else (q, q)
+        low, high = max(a - down, c.lower[i]), min(a + up, c.upper[i])
+        run = allowed and (allowed.step == 1 or not allowed[1:])
+        right = run and low <= allowed[0] and allowed[-1] <= high
+        if by_base:
+            right = right and (allowed[0], allowed[-1]) == (low, high)
+        if not right:
+            raise Refused(f"cell {i} was not free to be perturbed as stated, or free to go further")
+
+
+def check_box(c: Certificate) -> tuple[list[Any], list[Any]]:
+    """Check 3: lo ≤ y ≤ hi, what the public knows from the printed columns and beforehand; the true values lie in it."""
+    lo, hi = told(c)
+    lo, hi = list(map(max, lo, c.lower)), list(map(min, hi, c.upper))
+    for i, (low, a, high) in enumerate(zip(lo, c.a, hi, strict=True)):
+        if not low <= a <= high:
+            raise Refused(f"the true value of cell {i} lies outside what is told of it")
+    return lo, hi
+
+
+def told(c: Certificate) -> tuple[list[Any], list[Any]]:
+    """What the printed columns alone tell. Where nothing is printed, rules of values tell what they would of v = a, the others nothing."""
+    v, amount = c.a if c.v is None else c.v, c.amount
+    if c.rule in ("rounded", "perturbed"):
+        tell = _told_by_rounding if c.rule == "rounded" else _told_by_perturbation
+        ends = [tell(c, i, value) for i, value in enumerate(v)]
+        return [low for low, _ in ends], [high for _, high in ends]
+    if amount is not None:
+        low, high = ([x + way * most for x, most in zip(v, amount, strict=True)] for way in (-1, 1))
+        return low, high
+    if c.printed in ("", "values"):
+        return [-INFINITY] * c.n, [INFINITY] * c.n
+    lower, upper = c.columns[0], c.columns[-1]  # a value that is not withheld is both ends
+    return [-INFINITY if x is None else x for x in lower], [INFINITY if x is None else x for x in upper]
+
+
+def _told_by_rounding(c: Certificate, i: int, v: int) -> tuple[int, int]:
+    """strict: |y − v| ≤ s·base − 1. paper: |y − v| ≤ s·base, and y = v where s = 1 and a is a multiple, which is public."""
+    base, s, small = c.amount[i], c.steps, c.small
+    width = s * base
+    if base and c.kind == "strict":
+        width -= 1
+    elif base and s == 1 and c.a[i] % base == 0:
+        width = 0
+    low, high = v - width, v + width
+    if not small or not base or c.v is None or c.lower[i] < 0:
+        return low, high
+    # Small counts: y is 0, small (0 < y < base) or large. Where 0 cannot have become v, y begins behind it, or behind the small values if they
+    # cannot either; where neither small nor large values can, y ends at 0.
+    from_zero = c.lower[i] <= 0 and v < s * base
+    from_small = v > 0 if small == "up" else v == 0
+    from_large = c.upper[i] >= base and v + s * base > base
+    if not from_zero:
+        low = max(low, 1 if from_small else base)
+    if not from_small and not from_large:
+        high = min(high, 0)
+    return low, high
+
+
+def _told_by_perturbation(c: Certificate, i: int, v: int) -> tuple[int, int]:
+    """distance: |y − v| ≤ q, on paper 2q. base: between the multiples around v, one more to both sides of a multiple; on paper as in roundings."""
+    q, strict = c.amount[i], c.kind == "strict"
+    if q == 0:
+        return v, v
+    if c.form == "distance":
+        width = q if strict else 2 * q
+        return v - width, v + width
+    if strict:
+        return v - (v % q or q), v + (-v % q or q)
+    width = 0 if c.a[i] % q == 0 else q
+    return v - width, v + width
+
+
+class Attacker(NamedTuple):
+    """Whether it knows that values are whole, its own bounds by cell, whether any level is asked, and lpl, upl, spl of cells to be shown."""
+
+    whole: bool
+    own: dict[int, tuple[Any, Any]]
+    asked: bool
+    must: dict[int, tuple[int, int, int]]
+
+
+def check_attackers(c: Certificate) -> list[Attacker]:
+    """Check 4: what each knows is true; levels must be shown where that is no single value."""
+    table, attackers, names = _levels(c, c.levels), [], set()
+    strict = c.rule == "rounded" and c.kind == "strict"  # tells that values are whole
+    for k, part in enumerate(c.attackers):
+        entries = _entries(part, "attacker", "name", "whole", "cell", "lower", "upper", "levels")
+        name, whole, cell, low, high, levels = entries
+        names.add(_of(str, name, "name of attacker"))
+        _of(bool, whole, "whole of attacker")
+        cells = _indices(cell, "cell of attacker", c.n)
+        lows = _bounds(low, "lower of attacker", len(cells), -INFINITY)
+        highs = _bounds(high, "upper of attacker", len(cells), INFINITY)
+        own = {i: (low, high) for i, low, high in zip(cells, lows, highs, strict=True)}
+        _need(all(low <= c.a[i] <= high for i, (low, high) in own.items()), f"what attacker {k} knows is not true")
+        asked = table if levels is None else _levels(c, levels)
+        c.pay(10 * len(asked))
+        must = {i: level for i, level in asked.items() if i not in own or own[i][0] < own[i][1]}
+        attackers.append(Attacker(whole or strict, own, bool(asked), must))
+    _need(0 < len(names) == len(attackers), "no attacker, or two namesakes")
+    return attackers
+
+
+def _levels(c: Certificate, value: Any) -> dict[int, tuple[int, int, int]]:
+    """lpl, upl and spl of the cells where one of them is positive."""
+    cell, *columns = _entries(value, "levels", "cell", "lpl", "upl", "spl")
+    cells = _indices(cell, "cell of levels", c.n)
+    lpls, upls, spls = (_column(column, "a column of levels", len(cells), 0) for column in columns)
+    rows = zip(cells, lpls, upls, spls, strict=True)
+    return {i: (lpl, upl, spl) for i, lpl, upl, spl in rows if lpl or upl or spl}
+
+
+# By equation: its place in the list, the equation, the cell that it defines, the cell's coefficient there.
+Definitions = dict[int, tuple[int, int, int, int]]
+
+
+def check_definitions(c: Certificate) -> Definitions:
+    """Check 5: coefficients ±1, no equation and no cell twice, the other cells leaves or defined earlier."""
+    equation, cell = _entries(c.definitions, "definitions", "equation", "cell")
+    equations, cells = _numbers(equation, "equation of definitions"), _numbers(cell, "cell of definitions")
+    _need(len(equations) == len(cells), "definitions name more equations than cells, or fewer")
+    place_of = {cell: place for place, cell in enumerate(cells)}
+    _need(len(place_of) == len(set(equations)) == len(cells), "a cell or an equation is in two definitions")
+    found: Definitions = {}
+    for place, (j, cell) in enumerate(zip(equations, cells, strict=True)):
+        row = c.rows[j] if 0 <= j < len(c.rows) else []
+        signs = [coef for i, coef in row if i == cell]
+        in_order = all(place_of.get(i, place) <= place for i, _ in row)
+        _need(signs in ([1], [-1]) and in_order, f"definition {place} is none")
+        found[j] = place, j, cell, signs[0]
+    return found
+
+
+# By attacker and cell: the least and the greatest y − a of the witnesses that cover them.
+Reached = list[dict[int, tuple[Any, Any]]]
+
+
+def check_witnesses(
+    c: Certificate, lo: list[Any], hi: list[Any], attackers: list[Attacker], by: Definitions
+) -> Reached:
+    """Check 6: each witness y = a + Δ/d satisfies every equation and lies in the region of every attacker that it covers."""
+    reached: Reached = [{} for _ in attackers]
+    equations_of: list[list[int]] = [[] for _ in c.a]
+    for j, row in enumerate(c.rows if c.witnesses else []):
+        for i, _ in row:
+            equations_of[i].append(j)
+    for w, part in enumerate(c.witnesses):
+        denominator, leaf, difference, covers = _entries(part, "witness", "denominator", "leaf", "difference", "covers")
+        d, leaves = _whole(denominator, "denominator of witness", 1), _indices(leaf, "leaf of witness", c.n)
+        delta = dict(zip(leaves, _numbers(difference, "difference of witness", len(leaves)), strict=True))
+        _need(0 not in delta.values(), f"witness {w} moves a leaf by 0")
+        _complete(c, delta, equations_of, by, w)
+        inside = all(lo[i] * d <= c.a[i] * d + x <= hi[i] * d for i, x in delta.items())
+        last = -1
+        for cover in _of(list, covers, "covers of witness"):
+            numbers = _numbers(cover, "an entry of covers")
+            rising = numbers and last < numbers[0] < len(attackers)
+            _need(rising, f"witness {w} does not cover attackers in increasing order")
+            last, *cells = numbers
+            whole, own, _, must = attackers[last]
+            c.pay(5 * min(len(own), len(delta)), listed=len(cells))
+            known = own.keys() & delta.keys()
+            possible = all(own[i][0] * d <= c.a[i] * d + delta[i] <= own[i][1] * d for i in known)
+            _need(inside and possible and (d == 1 or not whole), f"attacker {last} can rule out witness {w}")
+            _need(len(must.keys() & set(cells)) == len(cells), f"witness {w} covers a cell twice, or one in vain")
+            for i in cells:
+                (low, high), moved = reached[last].get(i, (0, 0)), Fraction(delta.get(i, 0), d)
+                reached[last][i] = min(low, moved), max(high, moved)
+    return reached
+
+
+def _complete(c: Certificate, delta: dict[int, int], equations_of: list[list[int]], by: Definitions, w: int) -> None:
+    """Add to Δ, given on the leaves, what it is in the cells that definitions give; M·Δ = 0 (equations that it does not touch need no look)."""
+    touched, equations = list(delta), set[int]()
+    for i in touched:  # grows by the cells that the equations touched define
+        touched += [by[j][2] for j in equations_of[i] if j in by and j not in equations]
+        equations.update(equations_of[i])
+    c.pay(sum(4 * len(c.rows[j]) + 60 for j in equations) + 30 * len(touched), listed=len(delta))
+    for _, j, cell, sign in sorted(by[j] for j in equations & by.keys()):
+        _need(cell not in delta, f"witness {w} moves a cell that is no leaf")
+        others = sum(coef * delta[i] for i, coef in c.rows[j] if i in delta)
+        _need(abs(others) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
+        delta[cell] = -sign * others
+    for j in equations:
+        _need(sum(coef * delta[i] for i, coef in c.rows[j] if i in delta) == 0, f"witness {w} is no table")
+
+
+def check_requirements(c: Certificate, attackers: list[Attacker], reached: Reached) -> str:
+    """Check 7: every level is shown, or openly not."""
+    _need(c.protection in PROTECTED, "there is no such protection")
+    asked = any(attacker.asked for attacker in attackers)
+    _need(asked == (c.protection != "none asked"), "whether levels are asked is not as protection says")
+    if c.protection != "shown":
+        _need(not c.witnesses, "there are witnesses, and nothing is said to be shown")
+        return f"protection levels: {c.protection}"
+    _need(c.printed, "nothing is published that levels could be shown of")
+    needs = [(k, i, level) for k, attacker in enumerate(attackers) for i, level in attacker.must.items()]
+    for k, i, (lpl, upl, spl) in needs:
+        if c.rule == "adjusted" and c.amount is None:
+            # No intervals can be worked out: the value itself must be far enough off, on a side that is asked for.
+            moved = c.v[i] - c.a[i]
+            met = spl == 0 and (moved >= upl > 0 or -moved >= lpl > 0)
         else:
-            total += sum(min(self.costs(i, sets[i], scale, m.get(i, 0))) for i in cells)
-            right = kind == "dual" or total > 0
-        _need(right, f"a {kind} leaf does not show what it should")
-        return Fraction(total, d) if kind == "dual" else ANY
+            low, high = reached[k].get(i, (0, 0))
+            met = high >= upl and -low >= lpl and high - low >= spl
+        _need(met, f"a level of cell {i} is not shown against attacker {k}")
+    told_by = " ".join(filter(None, (c.rule, c.form, c.kind, c.small)))
+    return f"{len(needs)} requirements against {len(attackers)} attackers shown by {len(c.witnesses)} witnesses ({told_by})"
 
 
-def _compare(path: str, content: Any, digest: Any) -> str:
-    """A public file agrees with the certificate: release.json, or release.csv (a heading, then the values in its last column)."""
-    data, (method, decimals) = _read(path), (content["method"], content["decimals"])
+def check_bound(c: Certificate) -> Any:
+    """Check 8: the least cost of any table as far as the tree proves it, INFINITY when it proves that there is none, None when there is no tree."""
+    value, unit, tree = _entries(c.bound, "bound", "value", "unit", "tree")
+    nodes = _of(list, tree, "tree of bound")
+    size, equation, multiplier = _entries(unit, "unit", "size", "equation", "multiplier")
+    g = _whole(size, "size of unit", 1)
+    if c.sets is None:  # of withheld values and ranges nothing can be proven yet
+        plain = (value, g, equation, multiplier, nodes) == (None, 1, [], [], [])
+        _need(plain, f"there is no bound for a table {c.rule}")
+        return None
+    residue = _residue(c, g, *_combine(c, equation, multiplier))
+    least = _least_cost(c, nodes) if nodes else None
+    if isinstance(least, Fraction):  # round up, first to a whole number, then to one that a table can cost
+        above = -(-least // 1)
+        least = Fraction(above + (residue - above) % g)
+    stated = None if least is None else "infeasible" if least == INFINITY else str(least)
+    _need(value == stated, f"the bound is {stated}, not as stated")
+    _need(c.objective is None or least is None or least <= c.objective, "the bound contradicts the published values")
+    return least
+
+
+def _combine(c: Certificate, equation: Any, multiplier: Any) -> tuple[dict[int, int], int]:
+    """Mᵀλ by cell, and λ·b, of the multipliers λ of some equations."""
+    equations = _indices(equation, "the equations of a combination", len(c.rows))
+    multipliers = _numbers(multiplier, "the multipliers of a combination", len(equations))
+    c.pay(3 * sum(len(c.rows[j]) for j in equations), listed=len(equations))
+    slope: dict[int, int] = {}
+    right = 0
+    for j, x in zip(equations, multipliers, strict=True):
+        right += x * c.rhs[j]
+        for i, coef in c.rows[j]:
+            slope[i] = slope.get(i, 0) + x * coef
+    return slope, right
+
+
+def _corners(c: Certificate, i: int, allowed: range, scale: int, slope: int) -> list[int]:
+    """f(v) = scale·w·|v − t| − slope·v where it matters, v from what is left of S_i.
+
+    f is linear up to t and from t on, so its least value lies at an end or next to t. If f is the same modulo g at the first two, the last two and
+    the two next to t (t itself, if it is one of them), it is everywhere: it moves in equal steps on both sides, and what is next to t joins them.
+    """
+    t, step, w = c.target[i], allowed.step, scale * c.weight[i]
+    some: Any = allowed
+    if allowed[6:]:
+        some = (*allowed[:2], t - (t - allowed.start) % step, t + (allowed.start - t) % step, *allowed[-2:])
+    return [w * abs(v - t) - slope * v for v in some if v in allowed]
+
+
+def _residue(c: Certificate, g: int, slope: dict[int, int], right: int) -> int:
+    """What all tables cost modulo g: μ·b + Σ (w·|v − t| − (Mᵀμ)·v), each term the same for all of S_i (an empty S_i leaves no table)."""
+    residue = right
+    for i, allowed in enumerate(c.sets):
+        first, *others = _corners(c, i, allowed, 1, slope.get(i, 0)) if allowed else [0]
+        for other in others:
+            if (other - first) % g:
+                raise Refused(f"the unit does not divide what cell {i} can cost")
+        residue += first
+    return residue
+
+
+def _least_cost(c: Certificate, nodes: list[Any]) -> Any:
+    """The least L over the leaves of the search tree, its nodes in preorder."""
+    least: Any = INFINITY
+    waiting: list[dict[int, range]] = [{}]  # what the branchings leave of S_i, for each subtree still to come
+    for node in nodes:
+        _need(waiting, "the tree goes on behind its end")
+        left = waiting.pop()
+        if isinstance(node, dict) and "at" in node:
+            cell, at = _entries(node, "a branching", "cell", "at")
+            i, at = _whole(cell, "cell of a branching", 0), _of(int, at, "at of a branching")
+            _need(i < c.n, "the tree branches on a cell that is not there")
+            c.pay(20 * len(left), listed=2)
+            r = left.get(i, c.sets[i])
+            below = range(r.start, min(r.stop, at + 1), r.step)
+            above = range(r.start + max((at - r.start) // r.step + 1, 0) * r.step, r.stop, r.step)
+            waiting += {**left, i: above}, {**left, i: below}
+        else:
+            least = min(least, _leaf(c, node, [left.get(i, r) for i, r in enumerate(c.sets)]))
+    _need(not waiting, "the tree ends before its last leaf")
+    return least
+
+
+def _leaf(c: Certificate, node: Any, sets: list[range]) -> Any:
+    """L: every table there costs at least L; INFINITY: there is none."""
+    kind, denominator, equation, multiplier = _entries(node, "leaf", "kind", "denominator", "equation", "multiplier")
+    _need(kind in ("dual", "farkas", "modular"), "a leaf is of no known kind")
+    d = _whole(denominator, f"denominator of a {kind} leaf", 2 if kind == "modular" else 1)
+    slope, right = _combine(c, equation, multiplier)
+    cells: Any = range(c.n) if kind == "dual" else slope
+    c.pay(5 * c.n + 60 * len(cells))
+    if not all(sets):
+        return INFINITY
+    if kind == "modular":
+        same = all(slope[i] * sets[i].step % d == 0 for i in cells if sets[i][1:])
+        rest = right - sum(slope[i] * sets[i][0] for i in cells)
+        _need(same and rest % d != 0, "a modular leaf does not show what it should")
+        return INFINITY
+    scale = d if kind == "dual" else 0
+    total = right + sum(min(_corners(c, i, sets[i], scale, slope.get(i, 0))) for i in cells)
+    if kind == "dual":
+        return Fraction(total, d)
+    _need(total > 0, "a farkas leaf does not show what it should")
+    return INFINITY
+
+
+def compare_release(data: bytes, content: Any) -> str:
+    """Check 9: release.csv is what the certificate says is printed: label columns, printed columns, a row for each cell, and nothing else."""
+    c = Certificate(content)
+    _need(c.printed, "nothing is published of this table")
     try:
-        if path.lower().endswith(".json"):
-            right = _text(json.loads(data)) == _text({"method": method, "decimals": decimals, "certificate": digest})
-            _need(right, "its method, decimals or certificate are not those of the certificate, or it says more")
-            return "it names this certificate, its method and its decimals"
-        rows = list(csv.reader(data.decode().removesuffix("\n").split("\n"), strict=True))[1:]
-    except (ValueError, RecursionError, csv.Error) as error:
+        heading, *rows = csv.reader(io.StringIO(data.decode(), newline="\n"), strict=True)
+    except (ValueError, csv.Error) as error:
         raise Refused(f"not readable ({error})") from None
-    for k, (row, v) in enumerate(zip_longest(rows, content["published"] or []), 2):
-        plain = v is not None and row and re.fullmatch(r"-?[0-9]{1,40}(\.[0-9]{1,40})?", row[-1])
-        _need(plain and Fraction(row[-1]) * 10**decimals == v, f"the release differs from the certificate in row {k}")
-    return f"its {len(rows)} values are those of the certificate"
+    expected, k = list(c.labels), len(c.labels)
+    for name in COLUMNS[c.printed]:
+        while name in c.labels:
+            name = f"published {name}"
+        expected.append(name)
+    _need(heading == expected, f"its heading is not {', '.join(expected)}")
+    for cell, row in enumerate(rows):
+        where = f"row {cell + 2}"
+        _need(cell < c.n, f"{where} is one too many for {c.n} cells")
+        _need(len(row) == len(heading), f"{where} has {len(row)} fields, the heading {len(heading)}")
+        for name, field, column in zip(heading[k:], row[k:], c.columns, strict=True):
+            number = column[cell]
+            if number is None:
+                _need(field == "", f"{where}, column {name} prints what is not published by the certificate")
+            else:
+                same = NUMBER.fullmatch(field) and Fraction(field) * 10**c.decimals == number
+                _need(same, f"{where}, column {name} is not the number of the certificate")
+    _need(len(rows) == c.n, f"row {len(rows) + 2} is missing: there are {c.n} cells")
+    right = _digest([row[:k] for row in rows]) == c.labels_digest
+    _need(right, f"the labels in column {', '.join(c.labels)} are not those of the certificate in their order")
+    return f"its labels and its {c.n} {c.printed} are those of the certificate"
+
+
+def compare_statement(data: bytes, content: Any, digest: str | None) -> str:
+    """Check 9: release.json names the method, the decimals, what is printed, and this certificate, and nothing else."""
+    _need(content["printed"] is not None, "nothing is published of this table")
+    expected = {"decimals": content["decimals"], "method": content["method"], "certificate": digest}
+    expected["printed"] = content["printed"]["kind"]
+    try:
+        same = _canonical(json.loads(data.decode(), object_pairs_hook=_distinct)) == _canonical(expected)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"not readable ({error})") from None
+    _need(same, "its method, decimals, printed or certificate are not those of the certificate, or it says more")
+    return "it names this certificate, its method, its decimals and what is printed"
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    _need(len(dict(pairs)) == len(pairs), "it says something twice")
+    return dict(pairs)
 
 
 def main(arguments: list[str]) -> int:
@@ -381,18 +761,26 @@ def main(arguments: list[str]) -> int:
     if not certificates or (public and len(certificates) > 1):
         print("usage: verify.py CERTIFICATE ... or verify.py CERTIFICATE [RELEASE.csv] [RELEASE.json]", file=sys.stderr)
         return 2
-    worst, verdict = 0, Verdict(False, "")
+    worst, content, digest = 0, None, None
     for path in certificates + public:
-        verdict = verify(path) if path in certificates else verdict
         try:
-            _need(verdict, verdict.reason if path in certificates else "its certificate does not hold")
-            words = _compare(path, load(certificates[0]), verdict.digest) if path in public else verdict.reason
+            if path in certificates:
+                loaded = load(path)
+                digest = _digest(loaded)
+                words = check(loaded, digest).reason
+                content = loaded
+            else:
+                data = _read(path)
+                _need(content, "its certificate does not hold")
+                table = path.lower().endswith(".csv")
+                words = compare_release(data, content) if table else compare_statement(data, content, digest)
             print(f"{path}: holds: {words}")
+        except Unreadable as refusal:
+            worst = 2
+            print(f"{path}: {refusal}; check the name", file=sys.stderr)
         except Refused as refusal:
-            missing = not os.path.exists(path)  # noqa: PTH110
-            words = f"{refusal}; check the name" if missing else f"DOES NOT HOLD: {refusal}"
-            print(f"{path}: {words}", file=sys.stderr if missing else sys.stdout)
-            worst = max(worst, 2 if missing else 1)
+            worst = max(worst, 1)
+            print(f"{path}: DOES NOT HOLD: {refusal}")
     return worst
 
 

@@ -11,6 +11,7 @@ from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import LARGEST, Ints
 from cellward.instance import Instance, by_level
+from cellward.table.table import Table
 
 NOUNS = {"base": "base", "within": "distance", "grid": "grid"}
 
@@ -35,6 +36,29 @@ def amounts(instance: Instance, given: Any, what: str) -> Ints:
     if each:
         return np.array([scaled[amount] for amount in given], np.int64)
     return np.full(instance.cells, scaled[given], np.int64)
+
+
+def beyond_every_value(instance: Instance, amount: Ints, what: str) -> str | None:
+    """The note on an amount above every value of the table: hardly anything is then left of it; None where some value is larger."""
+    size = np.abs(instance.a)
+    if not size.any() or not bool(np.all(amount > size)):
+        return None
+    least, largest = (exact.short(int(x), instance.decimals) for x in (amount.min(), size.max()))
+    told = "every value is published as 0 or as one such number" if what == "base" else "values may end anywhere near"
+    return f"the {NOUNS[what]} {least} is larger than every value of the table (the largest is {largest}): {told}; choose a smaller one"
+
+
+def stated_amounts(table: Table, given: Any, what: str) -> Ints:
+    """The amount of every cell that a release states; 0 of those that are published as they are."""
+    noun = NOUNS[what]
+    each = given if isinstance(given, list) else [given]
+    if isinstance(given, list) and len(given) != table.cells:
+        raise InputError(f"{noun}: {len(given)} {noun}s for {table.cells} cells; give one, or one a cell")
+    scaled = [exact.scale_one(one, table.decimals, noun, strict=True) for one in each]
+    if not 0 < min(scaled) <= max(scaled) <= LARGEST:
+        raise InputError(f"{noun}: a {noun} is a positive number such as 3, 5 or 10, and below 2^53")
+    column = np.array(scaled if isinstance(given, list) else scaled * table.cells, np.int64)
+    return np.where(table.sensitivity.fixed, 0, column)
 
 
 def stated(given: Any) -> Any:

@@ -1,24 +1,75 @@
-"""Method: the shape every protection method has, and the one road from a table to a checked Protection."""
+"""Method: the shape every protection method has, and the one road from a table to a checked Protection.
+
+A method is a folder: a frozen dataclass whose fields are its options, each declared once (:mod:`cellward.protect.option`). Class attributes say what
+it is called; the command line, jobs and batches are read off them. One line in :mod:`cellward.protect.methods` makes it known.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from cellward.errors import InputError
 from cellward.instance import Instance, Weights
+from cellward.protect.option import check_options
 from cellward.protection import Protection, checked_key
+from cellward.publication.publication import Publication
 from cellward.risk.attacker import Attacker
 from cellward.solve.budget import Budget
 from cellward.table.table import Table
 
 
-class Method(ABC):
-    """A protection method: a frozen dataclass of options with these three verbs."""
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a τ-ARGUS command: a whole number, empty where it has a default."""
 
+    what: str
+    default: int | None
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class TauArgus:
+    """The τ-ARGUS command of a method, its parameters after the table, and what a response is called afterwards."""
+
+    command: str
+    suffix: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchRun:
+    """A method with what a batch says of it besides: costs of 1 for all cells (or the table's own), seconds."""
+
+    method: Method
+    unit_costs: bool = True
+    time_limit_s: float | None = None
+
+
+class Method(ABC):
+    """A protection method: a frozen dataclass of options with these verbs."""
+
+    word: ClassVar[str]
+    """What the command line and job files call it."""
+    title: ClassVar[str]
+    """What releases and certificates call it."""
+    summary: ClassVar[str]
+    """One line of help."""
     default_weights: ClassVar[Weights] = None
     """The weights where a user gives none."""
+    tauargus: ClassVar[TauArgus | None] = None
+    """Its command in τ-ARGUS batches."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @property
+    def ignores_levels(self) -> bool:
+        """Whether the table's protection levels are not looked at."""
+        return False
 
     @abstractmethod
     def accepts(self, instance: Instance) -> str | None:
@@ -27,6 +78,21 @@ class Method(ABC):
     @abstractmethod
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """Solve one instance; whatever must stay secret is drawn from the key. The Protection checks itself exactly when it is made."""
+
+    @classmethod
+    @abstractmethod
+    def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Publication:
+        """How a public statement becomes knowledge: what was printed of a table (columns as scaled integers) under a stated method."""
+
+    @classmethod
+    def notes(cls, result: Protection) -> list[str]:  # noqa: ARG003
+        """What a reader of this result should know, a sentence each."""
+        return []
+
+    @classmethod
+    def from_batch(cls, *parameters: int) -> BatchRun:
+        """What a τ-ARGUS command with these parameters asks for."""
+        raise NotImplementedError(cls.title, parameters)
 
     def protect(
         self,

@@ -1,42 +1,49 @@
-"""Named: the protection methods by the names that the command line and job files call them, with their options."""
+"""Methods: the protection methods by name; one line makes a method known to the command line, jobs, batches and audits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from cellward.errors import InputError
 from cellward.protect.adjustment import ControlledAdjustment
 from cellward.protect.method import Method
+from cellward.protect.option import options_of
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 
-METHODS: dict[str, type[Method]] = {
-    "round": ControlledRounding,
-    "perturb": CellPerturbation,
-    "adjust": ControlledAdjustment,
-}
+METHODS: list[type[Method]] = [ControlledRounding, CellPerturbation, ControlledAdjustment]
 
 
-def method_named(
-    name: str, options: Mapping[str, Any], *, calling: str, option: str = "{}", called: Mapping[str, str] | None = None
-) -> Method:
-    """The method with these options, those that are None left out; ``calling`` and ``option`` (``called``: single ones): how a user
-    would write name and options.
-
-    A grid that is called ``none`` is none: where options are texts, nothing else can say so.
-    """
-    if name not in METHODS:
-        *others, last = METHODS
+def method_called(word: str, calling: str) -> type[Method]:
+    """The method that the command line and job files call so; ``calling``: how a user would write that."""
+    found = next((method for method in METHODS if method.word == word), None)
+    if found is None:
+        *others, last = (method.word for method in METHODS)
         raise InputError(f"{calling} is not known; use {', '.join(others)} or {last}")
-    kind = METHODS[name]
-    given = {key: value for key, value in options.items() if value is not None}
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    if unknown := [key for key in given if key not in known]:
-        words = option.format(unknown[0].replace("_", "-") if option.startswith("--") else unknown[0])
-        words = (called or {}).get(unknown[0], words)
-        raise InputError(f"{words} does not go with {calling}; leave it out")
-    if given.get("grid") == "none":
-        given["grid"] = None
-    return kind(**given)
+    return found
+
+
+def method_titled(title: object) -> type[Method] | None:
+    """The method that releases and certificates call so."""
+    return next((method for method in METHODS if method.title == title), None)
+
+
+def from_file(method: type[Method], said: Mapping[str, Any], where: str) -> Method:
+    """The method with the options of a job file's section; mistakes are told before anything is read."""
+    known = options_of(method)
+    if unknown := [name for name in said if name not in known]:
+        raise InputError(f"{where} {unknown[0]} does not go with name={method.word!r}; use {', '.join(sorted(known))}")
+    return method(**{name: known[name].kind.read_file(given, f"{where} {name}") for name, given in said.items()})
+
+
+def from_texts(method: type[Method], given: Mapping[str, Any]) -> Method:
+    """The method with the options of a command line; None is not given."""
+    known = options_of(method)
+    told = {name: value for name, value in given.items() if value is not None and value != []}
+    return method(**{name: known[name].kind.read_text(value, written(name)) for name, value in told.items()})
+
+
+def written(name: str) -> str:
+    """An option as it is written on the command line."""
+    return f"--{name.replace('_', '-')}"

@@ -27,6 +27,7 @@ FARTHEST = 2**62
 class Knowledge:
     """lo ≤ y ≤ hi (±NO_BOUND: nothing known), ``whole``: y lies on the grid; ``stated`` is the rule as a certificate states it.
 
+    ``v``: the values it was read off, None where none are printed.
     ``intervals`` is False where the release tells nothing that could be turned into intervals (an adjustment without a published deviation).
     """
 
@@ -34,9 +35,10 @@ class Knowledge:
     hi: Ints
     whole: bool
     stated: Mapping[str, Any]
+    v: Ints | None = None
 
     def __post_init__(self) -> None:
-        freeze(self.lo, self.hi)
+        freeze(self.lo, self.hi, self.v)
 
     @property
     def rule(self) -> str:
@@ -92,7 +94,7 @@ class Knowledge:
             least, most = _spared(v, base, reach, small, lower, upper)
             lo, hi = np.maximum(lo, least), np.minimum(hi, most)
             stated["small"] = small
-        return Knowledge(lo, hi, kind == "strict", stated)
+        return Knowledge(lo, hi, kind == "strict", stated, v)
 
     @staticmethod
     def perturbed(
@@ -107,7 +109,7 @@ class Knowledge:
         stated = {"rule": "perturbed", "kind": kind, "form": form, "amount": column_of(amount)}
         if form == "distance":
             width = _times(amount, 1 if kind == "strict" else 2)
-            return Knowledge(v - width, v + width, False, stated)
+            return Knowledge(v - width, v + width, False, stated, v)
         if form != "base":
             raise InputError(f"form={form!r} is not known; use 'distance' or 'base'")
         step = np.maximum(amount, 1)
@@ -117,33 +119,31 @@ class Knowledge:
                     "knowledge 'paper' of a perturbation between multiples needs the true values: which were multiples is public"
                 )
             width = np.where(a % step == 0, 0, amount)
-            return Knowledge(v - width, v + width, False, stated)
+            return Knowledge(v - width, v + width, False, stated, v)
         down, up = v - v % step, v + (-v) % step
         wide = np.where(v % step == 0, amount, 0)
-        return Knowledge(np.where(amount > 0, down - wide, v), np.where(amount > 0, up + wide, v), False, stated)
+        return Knowledge(np.where(amount > 0, down - wide, v), np.where(amount > 0, up + wide, v), False, stated, v)
 
     @staticmethod
     def suppressed(v: Ints, withheld: Ints) -> Knowledge:
         """True values published except in the cells withheld, of which nothing is said."""
         lo, hi = v.copy(), v.copy()
         lo[withheld], hi[withheld] = -NO_BOUND, NO_BOUND
-        return Knowledge(lo, hi, False, {"rule": "suppressed", "withheld": np.unique(withheld).tolist()})
+        return Knowledge(lo, hi, False, {"rule": "suppressed"})
 
     @staticmethod
     def interval(lo: Ints, hi: Ints) -> Knowledge:
         """An interval published for every cell (±NO_BOUND: open to that side)."""
-        return Knowledge(
-            lo.copy(), hi.copy(), False, {"rule": "interval", "lo": bound_column(lo), "hi": bound_column(hi)}
-        )
+        return Knowledge(lo.copy(), hi.copy(), False, {"rule": "interval"})
 
     @staticmethod
     def adjusted(v: Ints, most: Ints | None = None) -> Knowledge:
         """An adjustment: |y − v| ≤ ``most`` where a largest deviation is published, otherwise nothing."""
         if most is None:
             nothing = np.full(len(v), NO_BOUND, np.int64)
-            return Knowledge(-nothing, nothing, False, {"rule": "adjusted", "most": None})
+            return Knowledge(-nothing, nothing, False, {"rule": "adjusted", "most": None}, v)
         width = _times(most, 1)
-        return Knowledge(v - width, v + width, False, {"rule": "adjusted", "most": column_of(most)})
+        return Knowledge(v - width, v + width, False, {"rule": "adjusted", "most": column_of(most)}, v)
 
 
 def column_of(column: Ints) -> int | list[int]:

@@ -23,10 +23,9 @@ class Loss:
     cells: int
 
     @staticmethod
-    def between(a: Ints, v: Ints, decimals: int) -> Loss:
-        """Measure published v against true a (both scaled)."""
+    def of(a: Ints, deviation: Ints, decimals: int) -> Loss:
+        """Measure deviations from true values a (both scaled)."""
         unit = 10.0**decimals
-        deviation = np.abs(v - a)
         nonzero = a != 0
         percent = 100.0 * deviation[nonzero] / np.abs(a[nonzero])
         return Loss(

@@ -10,54 +10,61 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import Ints
+from cellward.exact import Floats, Ints
 from cellward.files.whole import write_whole
 from cellward.publication.knowledge import Knowledge
+from cellward.publication.publication import Publication
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Release:
-    """Published values with their labels, and what the public is told or knows: the method, the equations, bounds known beforehand, and what the
-    values say of the true ones. ``digest`` is the salted hash of the certificate. Made by :meth:`Protection.release` alone."""
+    """What is printed with its labels, and what the public is told or knows: the method, the equations, bounds known beforehand.
+
+    ``digest`` is the salted hash of the certificate. Made by :meth:`Protection.release`, or read back from files to be audited.
+    """
 
     labels: Labels
-    scaled: Ints
+    publication: Publication
     decimals: int
     method: Mapping[str, Any]
     relations: Relations
     lower: Ints
     upper: Ints
-    knowledge: Knowledge
     digest: str
 
-    def __post_init__(self) -> None:
-        exact.freeze(self.scaled)
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the public reads out of it."""
+        return self.publication.knowledge
 
     @property
-    def values(self) -> NDArray[np.int64] | NDArray[np.float64]:
-        """The published values in the user's units, in cell order."""
-        return exact.units(self.scaled, self.decimals)
+    def values(self) -> Ints | Floats | None:
+        """The published values in the user's units, in cell order; None where not every cell has one."""
+        v = self.publication.v
+        return None if v is None else exact.units(v, self.decimals)
 
     def columns(self) -> dict[str, list[str]]:
-        """The long table as text columns: the dimensions, or ``cell``, and ``value``."""
-        value = "value"
-        while value in self.labels.dims:
-            value = f"published {value}"
+        """The long table as text columns: the dimensions, or ``cell``, and what is printed."""
         return {
             **{name: list(column) for name, column in self.labels.columns().items()},
-            value: exact.texts(self.scaled, self.decimals),
+            **{
+                printed_name(name, self.labels.dims): column
+                for name, column in self.publication.columns(self.decimals).items()
+            },
         }
 
     def statement(self) -> dict[str, Any]:
-        """The public half of the proof: the method and its parameters, and the hash that ties the release to its certificate; no true value."""
-        return {"method": dict(self.method), "decimals": self.decimals, "certificate": self.digest}
+        """The public half of the proof: method and parameters, what is printed, and the hash that ties it to its certificate; no true value."""
+        return {
+            "method": dict(self.method),
+            "decimals": self.decimals,
+            "printed": self.publication.kind,
+            "certificate": self.digest,
+        }
 
     def save_statement(self, path: str | Path) -> Path:
         """Write the public statement as JSON, whole or not at all."""
@@ -76,4 +83,11 @@ class Release:
         return write_whole(Path(path), out.getvalue().encode())
 
     def __repr__(self) -> str:
-        return f"Release({len(self.scaled):,} cells, {self.method.get('name', '')})"
+        return f"Release({self.labels.cells:,} cells, {self.method.get('name', '')})"
+
+
+def printed_name(name: str, dims: tuple[str, ...]) -> str:
+    """What a printed column is called beside dimensions that may bear its name."""
+    while name in dims:
+        name = f"published {name}"
+    return name

@@ -1,94 +1,68 @@
-"""The terminal view, for the data holder's eyes: the original table and the protected one side by side, the cells at risk marked and listed."""
+"""The terminal: sections as text and grids."""
 
 from __future__ import annotations
 
-import numpy as np
+import sys
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cellward import exact
-from cellward.protection import Protection
-from cellward.table.labels import Labels
-
-_MOST_ROWS, _MOST_COLUMNS, _MOST_LISTED = 40, 12, 20
+from cellward.report.section import Beside, Block, Figures, Lines, Section
 
 
-def show(protection: Protection, console: Console) -> None:
-    """Print a 1- or 2-dimensional table of moderate size as two grids, and in any case the cells at risk."""
-    instance, scaled = protection.instance, protection.scaled
-    if scaled is None:
-        return
-    before = exact.texts(instance.a, instance.decimals)
-    after = exact.texts(scaled, instance.decimals)
-    unsafe = instance.sensitivity.unsafe.tolist()
-    pivot = _Pivot.of(instance.labels, set(unsafe))
-    if pivot is not None:
-        _print_grids(pivot, before, after, console)
-    if unsafe:
-        console.print(f"Cells at risk ({len(unsafe)}){', marked * above' if pivot is not None else ''}:")
-        for i in unsafe[:_MOST_LISTED]:
-            console.print(Text(f"  {instance.labels.name(i)}: {before[i]} is published as {after[i]}"))
-        if len(unsafe) > _MOST_LISTED:
-            console.print(f"  … and {len(unsafe) - _MOST_LISTED} more")
-        console.print()
+def render(sections: Iterable[Section], console: Console | None = None) -> None:
+    """Print sections one after the other, an empty line behind those that hold tables."""
+    wide = Console(highlight=False, soft_wrap=not sys.stdout.isatty()) if console is None else console
+    grids = Console(highlight=False) if console is None else console
+    for section in sections:
+        for block in section.blocks:
+            _print(block, wide if isinstance(block, Lines) else grids)
+        if not all(isinstance(block, Lines) for block in section.blocks):
+            wide.print()
 
 
-def _print_grids(pivot: _Pivot, before: list[str], after: list[str], console: Console) -> None:
-    one, two = pivot.grid(before, row_names=True), pivot.grid(after, row_names=False)
-    titles = Text(" Original (confidential) ", style="bold"), Text(" Protected ", style="bold")
-    if (
-        sum(max(console.measure(grid).maximum, len(title)) for grid, title in zip((one, two), titles, strict=True))
-        < console.width
-    ):
+def _print(block: Block, console: Console) -> None:
+    if isinstance(block, Lines):
+        for line in block.lines:
+            console.print(line, markup=False, soft_wrap=True)
+    elif isinstance(block, Figures):
+        console.print(_grid(block, titled=True))
+    else:
+        _beside(block, console)
+
+
+def _grid(figures: Figures, *, titled: bool) -> Grid:
+    title = figures.title if titled else None
+    pad = (0, 1) if titled else (0, 0, 0, 1)
+    grid = Grid(title=title, header_style="bold", box=None, title_justify="left", padding=pad)
+    for k, column in enumerate(figures.columns):
+        grid.add_column(Text(column), justify="left" if k < figures.names else "right")
+    for j, row in enumerate(figures.rows):
+        grid.add_row(*(Text(text, style="bold red" if (j, k) in figures.marked else "") for k, text in enumerate(row)))
+    return grid
+
+
+def _beside(block: Beside, console: Console) -> None:
+    names = block.left.names
+    cut = Figures(
+        block.right.title,
+        block.right.columns[names:],
+        tuple(row[names:] for row in block.right.rows),
+        0,
+        frozenset((j, k - names) for j, k in block.right.marked),
+    )
+    titles = [Text(f" {figures.title} ", style="bold") for figures in (block.left, block.right)]
+    grids = [_grid(figures, titled=False) for figures in (block.left, cut)]
+    widths = [max(console.measure(grid).maximum, len(title)) for grid, title in zip(grids, titles, strict=True)]
+    if sum(widths) < console.width:
         both = Grid.grid()
         for _ in titles:
             both.add_column(no_wrap=True)
         both.add_row(*titles)
-        both.add_row(one, two)
+        both.add_row(*grids)
         console.print(both)
     else:
-        console.print(titles[0], one, Text(), titles[1], pivot.grid(after, row_names=True), sep="\n")
+        console.print(titles[0], grids[0], Text(), titles[1], _grid(block.right, titled=False), sep="\n")
     console.print()
-
-
-class _Pivot:
-    """A table's cells as rows and columns."""
-
-    def __init__(self, labels: Labels, unsafe: set[int], rows: list[int], columns: list[int]) -> None:
-        self.labels, self.unsafe, self.rows, self.columns = labels, unsafe, rows, columns
-        second = labels.index[1].tolist() if len(labels.dims) == 2 else [-1] * labels.cells
-        self.place = {
-            (row, column): i for i, (row, column) in enumerate(zip(labels.index[0].tolist(), second, strict=True))
-        }
-
-    @staticmethod
-    def of(labels: Labels, unsafe: set[int]) -> _Pivot | None:
-        if len(labels.dims) not in (1, 2):
-            return None
-        rows = _in_order(labels, 0)
-        columns = _in_order(labels, 1) if len(labels.dims) == 2 else [-1]
-        return None if len(rows) > _MOST_ROWS or len(columns) > _MOST_COLUMNS else _Pivot(labels, unsafe, rows, columns)
-
-    def grid(self, texts: list[str], *, row_names: bool) -> Grid:
-        grid = Grid(header_style="bold", box=None, padding=(0, 0, 0, 1))
-        if row_names:
-            grid.add_column(Text(self.labels.dims[0]))
-        for column in self.columns:
-            grid.add_column(Text(self.labels.codes[1][column] if column >= 0 else "value").append(" "), justify="right")
-        for row in self.rows:
-            cells = [self._cell(self.place.get((row, column)), texts) for column in self.columns]
-            grid.add_row(*([Text(self.labels.codes[0][row])] if row_names else []), *cells)
-        return grid
-
-    def _cell(self, i: int | None, texts: list[str]) -> Text:
-        if i is None:
-            return Text("")
-        return Text(f"{texts[i]}*", style="bold red") if i in self.unsafe else Text(f"{texts[i]} ")
-
-
-def _in_order(labels: Labels, axis: int) -> list[int]:
-    """The codes of a dimension in the order in which the cells bring them up."""
-    codes, first = np.unique(labels.index[axis], return_index=True)
-    ordered: list[int] = codes[np.argsort(first)].tolist()
-    return ordered

@@ -12,7 +12,7 @@ from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND, Ints, freeze
 from cellward.table.labels import Labels
-from cellward.table.levels import Levels
+from cellward.table.levels import Levels, level_of
 from cellward.table.table import Table
 
 Cell = int | tuple[str, ...] | str
@@ -290,9 +290,10 @@ def _levels(table: Table, name: str, levels: Mapping[Cell, tuple[Any, Any, Any]]
         where = f"attacker {name}: level of {table.labels.name(i)}"
         if not isinstance(own, tuple | list) or len(own) != 3:
             raise InputError(f"{where}: give (lpl, upl, spl)")
-        found[i] = [exact.scale_one(level, table.decimals, where, "up") for level in own]
-        if max(map(abs, found[i])) > exact.LARGEST:
-            raise InputError(f"{where}: it is beyond 2^53; give a level that the table's values can reach")
+        called = zip(("lpl", "upl", "spl"), own, strict=True)
+        found[i] = [
+            level_of(level, table.decimals, f"attacker {name}, {side}", table.labels.name(i)) for side, level in called
+        ]
     cells = sorted(found)
     columns = np.array([found[i] for i in cells], np.int64).reshape(-1, 3)
     return Levels(np.array(cells, np.int64), *(np.ascontiguousarray(column) for column in columns.T))

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import LARGEST, Bools, Ints
+from cellward.exact import Bools, Ints
 from cellward.risk.attacker import Cell
 from cellward.risk.dominated_sums import dominated_sums
 from cellward.risk.findings import Findings
 from cellward.risk.manual import STATUSES, Manual
+from cellward.risk.policy import Policy
 from cellward.risk.rule import Judgement, Rule, contributions_of
+from cellward.table.levels import level_of
 from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table
 
@@ -24,7 +25,7 @@ __all__ = ["Findings", "find"]
 
 def find(
     table: Table,
-    rules: Sequence[Rule],
+    rules: Sequence[Rule | Policy],
     *,
     waivers: Iterable[str] = (),
     frozen: Iterable[Cell] = (),
@@ -37,6 +38,7 @@ def find(
     rules' levels, and make a cell unsafe that no rule calls so. What the table held at risk before does not count.
     """
     rules = _checked(rules, levels)
+    waivers = _names(waivers)
     judged = [rule.judge(table) for rule in rules]
     consenting = _consenting(table, judged, waivers)
     asked = judged if not len(consenting) else _after_waivers(table, rules, judged, consenting)
@@ -81,36 +83,60 @@ def find(
         declared_fixed=by_hand["fixed"],
         given=np.array(sorted(given), np.int64),
         consenting=consenting,
+        without_effect=_unknown(table, waivers),
     )
     sums = dominated_sums(table, rules, findings.unsafe, findings.hits, consenting)
     return Sensitivity(status, lpl, upl, spl, sums), findings
 
 
 def _checked(rules: object, levels: object) -> tuple[Rule, ...]:
-    """The rules, each given once; at least one where no levels are given either."""
-    found = tuple(rules) if isinstance(rules, Iterable) else (rules,)
-    for k, rule in enumerate(found):
+    """The rules, each given once; at least one where no levels are given either. A policy stands for its rules; one that is also given by itself
+    counts once."""
+    given = tuple(rules) if isinstance(rules, Iterable) else (rules,)
+    of_policies = [rule for policy in given if isinstance(policy, Policy) for rule in policy.rules]
+    single = [rule for rule in given if not isinstance(rule, Policy)]
+    for k, rule in enumerate(single):
         if not isinstance(rule, Rule):
-            raise InputError(f"find: {rule!r} is no rule; give rules such as PPercent(10) and Threshold(3)")
-        if rule in found[:k]:
+            raise InputError(
+                f"find: {rule!r} is no rule; give rules such as PPercent(10) and Threshold(3), or a Policy"
+            )
+        if rule in single[:k]:
             raise InputError(f"find: the rule {rule.short} is given twice; give it once")
+    found: list[Rule] = []
+    for rule in [*of_policies, *single]:
+        if rule not in found:
+            found.append(rule)
     if levels is not None and not isinstance(levels, Mapping):
         raise InputError(f"find: levels={levels!r} is no mapping of cells; write {{cell: (lpl, upl, spl)}}")
     if not found and not levels:
         raise InputError("find: there is no rule to judge the cells by; give one or more, such as PPercent(10)")
-    return found
+    return tuple(found)
 
 
-def _consenting(table: Table, judged: list[Judgement], waivers: Iterable[str]) -> Ints:
-    """The units behind the cells called unsafe that have one of these names."""
+def _names(waivers: Iterable[str]) -> list[str]:
+    """The names of the units that consent."""
     names = [] if isinstance(waivers, str) else list(waivers)
     if isinstance(waivers, str) or not all(isinstance(name, str) for name in names):
         raise InputError(f"find: waivers={waivers!r}; give a list of the names of units")
+    return names
+
+
+def _consenting(table: Table, judged: list[Judgement], names: Sequence[str]) -> Ints:
+    """The units behind the cells called unsafe that have one of these names."""
     if not names or not judged:
         return np.zeros(0, np.int64)
     c, known = contributions_of(table), set(names)
     units = np.unique(c.unit[:, np.concatenate([j.cell for j in judged])]).tolist()
     return np.array([u for u in units if u >= 0 and c.name(u) in known], np.int64)
+
+
+def _unknown(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """The names that no unit has which is among the largest of a cell: their consent changes nothing, and may be a slip of the pen."""
+    c = table.contributions
+    if not names or c is None:
+        return ()
+    known = {c.name(unit) for unit in np.unique(c.unit).tolist() if unit >= 0}
+    return tuple(name for name in dict.fromkeys(names) if name not in known)
 
 
 def _after_waivers(table: Table, rules: Sequence[Rule], judged: list[Judgement], consenting: Ints) -> list[Judgement]:
@@ -159,7 +185,6 @@ def _given(table: Table, levels: Mapping[Cell, tuple[Any, Any, Any]], off: Bools
             )
         if not isinstance(own, tuple | list) or len(own) != 3:
             raise InputError(f"{where}: {own!r}; give (lpl, upl, spl)")
-        found[i] = [exact.scale_one(level, table.decimals, where, "up") for level in own]
-        if not 0 <= min(found[i]) <= max(found[i]) <= LARGEST:
-            raise InputError(f"{where}: levels are distances; give numbers from 0 to 2^53 units in the last place")
+        called = zip(("lpl", "upl", "spl"), own, strict=True)
+        found[i] = [level_of(level, table.decimals, f"find, {name}", table.labels.name(i)) for name, level in called]
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cellward.errors import brief
 from cellward.exact import Ints, freeze
 from cellward.risk.attacker import Cell
 from cellward.risk.manual import Manual
@@ -37,6 +38,8 @@ class Findings:
     """Unsafe cells whose levels were given by the user."""
     consenting: Ints
     """Units, by number, that consent to publication."""
+    without_effect: tuple[str, ...] = ()
+    """Names of units that consent and are not among the largest of any cell; one of them may be misspelt."""
 
     def __post_init__(self) -> None:
         freeze(*self.hits, self.unsafe, self.waived, self.published, self.given, self.consenting)
@@ -92,11 +95,21 @@ class Findings:
         ):
             if len(cells):
                 out.append(f"{_cells(len(cells))} {said}.")
+        if lost := self.without_effect:
+            more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+            out.append(
+                f"Consents without effect: {', '.join(map(brief, lost[:_NAMED]))}{more}; no unit of that name is among the largest of a cell: check "
+                "the spelling, and that units are named (contributors, or holdings where there are)."
+            )
         return out
 
     def __repr__(self) -> str:
         hit = ", ".join(f"{name}: {many:,}" for name, many in self.counts().items())
         return f"Findings({len(self.unsafe):,} unsafe{'; ' if hit else ''}{hit})"
+
+
+_NAMED = 5
+"""So many consents without effect are named."""
 
 
 def _holds(cells: Ints, cell: int) -> bool:

@@ -39,6 +39,11 @@ def insiders(table: Table, respondents: int, *, coalitions: bool, whole: bool) -
     that nothing has to be kept from is left out.
     """
     c, findings = contributions_of(table), table.findings
+    if findings is not None and c.parts is None:
+        raise InputError(
+            "attackers: of this table it is known how many stand behind each cell, not who, so nobody can be followed from cell to cell; name "
+            "attackers with Attacker.knowing, or build the table from its records"
+        )
     if findings is None or c.parts is None:
         raise InputError(
             "attackers: the cells at risk of this table were not found by rules; use table.find(PPercent(10)) first"

@@ -109,8 +109,8 @@ def contributions_of(table: Table) -> Contributions:
     """Who stands behind the cells, or the sentence that nobody knows."""
     if table.contributions is None:
         raise InputError(
-            "the table holds no contributions, so no rule can judge its cells; build it with Table.from_microdata, linked tables in one "
-            "pass with dims='a*b + c'"
+            "the table holds no contributions, so no rule can judge its cells; build it with Table.from_microdata, or name its columns of "
+            "contributors and largest contributions (frequency=, largest=)"
         )
     return table.contributions
 

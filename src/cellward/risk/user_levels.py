@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward import exact
 from cellward.exact import Ints
 from cellward.risk import parameter
 from cellward.risk.rule import Judgement, Rule
+from cellward.table.levels import level_of
 from cellward.table.table import Table
 
 
@@ -55,7 +55,7 @@ def _larger(table: Table, cell: Ints, percent: parameter.Number | None, units: p
     """The larger of a percentage of the value and a number of units, rounded up to the scaled unit, at least one."""
     level = np.ones(len(cell), object)
     if units is not None:
-        level = np.maximum(level, exact.scale_one(units, table.decimals, "units", "up"))
+        level = np.maximum(level, level_of(units, table.decimals, "units", "every cell"))
     if percent is not None:
         share = Fraction(percent) / 100
         value = np.abs(table.scaled[cell]).astype(object)

@@ -14,19 +14,18 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import SolverError
 from cellward.exact import Floats
-from cellward.solve.dual import SURE, contradiction, lower_bound
+from cellward.solve.dual_bound import SURE, contradiction, lower_bound
+from cellward.solve.outcome import Outcome
 from cellward.solve.separable import Separable
-
-ConeStatus = Literal["optimal", "infeasible", "unknown"]
 
 TOLERANCES: Final = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 """Asked of Clarabel on the scaled model; what it reaches of them is measured afterwards."""
@@ -56,33 +55,6 @@ SPARE_ROOM: Final = 1e3
 """Passes that move the point onto the equations, conjugate-gradient steps in each, and the most room a cell needs."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ConeAnswer:
-    """What became of one adjustment with its senses fixed.
-
-    ``optimal``: z keeps its bounds and, within tolerance, the equations, and ``objective`` (computed from z) is within
-    tolerance of ``bound``, a lower bound computed from ``multipliers`` by ourselves. ``infeasible``: the multipliers
-    contradict the equations. ``unknown``: neither could be shown; what was found is there to be looked at.
-    ``residual`` and ``violation`` are the largest misses of an equation and of a bound at z, in units of the table.
-    """
-
-    status: ConeStatus
-    z: Floats | None = field(default=None, repr=False)
-    multipliers: Floats | None = field(default=None, repr=False)
-    objective: float = float("nan")
-    bound: float = float("-inf")
-    residual: float = float("nan")
-    violation: float = float("nan")
-    iterations: int = 0
-    seconds: float = 0.0
-    solver: str = ""
-
-    @property
-    def gap(self) -> float:
-        """Objective less bound, as a share of the objective (nan without a point)."""
-        return (self.objective - self.bound) / self.objective if self.objective else -self.bound
-
-
 def solve_cones(
     matrix: Any,
     rhs: Floats,
@@ -95,14 +67,17 @@ def solve_cones(
     delta: float = 0.0,
     time_limit_s: float | None = None,
     threads: int = 1,
-) -> ConeAnswer:
+) -> Outcome:
     """Minimise Σ absolute·|z| + square·z² + huber·(√(z² + δ²) − δ) over M·z = rhs, lo ≤ z ≤ hi; M is a scipy CSR matrix.
+
+    The point keeps its bounds, and its ``residual`` is the largest miss of an equation. ``bound`` is computed from ``row_duals`` by ourselves, and so
+    is what they contradict of an infeasible model.
 
     >>> import numpy as np, scipy.sparse
     >>> sum_of_three = scipy.sparse.csr_array(np.ones((1, 3)))
     >>> lo, hi = np.array([3.0, -5.0, -5.0]), np.full(3, np.inf)
     >>> answer = solve_cones(sum_of_three, np.zeros(1), lo, hi, absolute=np.array([1.0, 1.0, 2.0]))
-    >>> answer.status, answer.z[:2].round(6).tolist(), round(answer.objective, 6)
+    >>> answer.status, answer.x[:2].round(6).tolist(), round(answer.objective, 6)
     ('optimal', [3.0, -3.0], 6.0)
     """
     began = perf_counter()
@@ -110,7 +85,7 @@ def solve_cones(
     rhs, lo, hi = (np.asarray(v, np.float64) for v in (rhs, lo, hi))
     _check(matrix, rhs, lo, hi)
     if np.any(lo > hi):
-        return ConeAnswer(status="infeasible", seconds=perf_counter() - began, solver="bounds")
+        return Outcome(status="infeasible", seconds=perf_counter() - began, solver="bounds")
 
     free = lo < hi
     fixed = np.where(free, 0.0, lo)
@@ -119,28 +94,27 @@ def solve_cones(
     rest, missed = rhs - matrix @ fixed, _missed(matrix, rhs, fixed, TRUSTED_RESIDUAL) & ~live
     if np.any(missed):
         y, seconds = np.where(missed, np.sign(rest), 0.0), perf_counter() - began
-        return ConeAnswer(status="infeasible", multipliers=y, seconds=seconds, solver="fixed cells")
+        return Outcome(status="infeasible", row_duals=y, seconds=seconds, solver="fixed cells")
     nearest = np.clip(0.0, lo, hi)
     if not np.any(live) or not np.any(_missed(matrix, rhs, nearest, ROUNDING)):
         return replace(_without_prices(matrix, rhs, distance, nearest), seconds=perf_counter() - began)
 
     model = _Conic.of(part[np.flatnonzero(live)], rest[live], lo[free], hi[free], distance.of_cells(free))
-    best, iterations = ConeAnswer(status="unknown"), 0
+    best, asked = Outcome(status="unknown"), 0
     for regularisation in REGULARISATIONS:
         spent = perf_counter() - began
         left = np.inf if time_limit_s is None else time_limit_s - spent
-        if iterations and left <= 0:
+        if asked and left <= 0:
             break
-        found = model.solve(max(0.0, left), threads, regularisation)
-        iterations += found.iterations
+        found, asked = model.solve(max(0.0, left), threads, regularisation), asked + 1
         z, y = fixed.copy(), np.zeros(len(rhs))
         z[free], y[live] = found.z, found.y
-        answer = replace(_judge(matrix, rhs, lo, hi, distance, z, y, found), solver=found.words)
-        if best.status == "unknown" or answer.gap < best.gap:
-            best = answer
+        answer = _judge(matrix, rhs, lo, hi, distance, z, y, found)
+        if best.status == "unknown" or (answer.status != "unknown" and answer.gap < best.gap):
+            best = replace(answer, solver=found.words, limit_reached=found.out_of_time)
         if answer.status == "infeasible" or (answer.status == "optimal" and answer.gap <= ASKED_GAP):
             break
-    return replace(best, iterations=iterations, seconds=perf_counter() - began)
+    return replace(best, seconds=perf_counter() - began)
 
 
 def _missed(matrix: Any, rhs: Floats, z: Floats, share: float) -> NDArray[np.bool_]:
@@ -149,16 +123,15 @@ def _missed(matrix: Any, rhs: Floats, z: Floats, share: float) -> NDArray[np.boo
     return missed
 
 
-def _without_prices(matrix: Any, rhs: Floats, distance: Separable, nearest: Floats) -> ConeAnswer:
+def _without_prices(matrix: Any, rhs: Floats, distance: Separable, nearest: Floats) -> Outcome:
     """The answer when the deviations next to 0 satisfy the equations as they are: nothing costs less."""
-    return ConeAnswer(
+    return Outcome(
         status="optimal",
-        z=nearest,
-        multipliers=np.zeros(len(rhs)),
+        x=nearest,
+        row_duals=np.zeros(len(rhs)),
         objective=distance.value(nearest),
         bound=distance.value(nearest),
         residual=float(np.max(np.abs(matrix @ nearest - rhs), initial=0.0)),
-        violation=0.0,
         solver="bounds",
     )
 
@@ -171,7 +144,7 @@ class _Found:
     z: Floats
     y: Floats
     claims_infeasible: bool
-    iterations: int
+    out_of_time: bool
     cost_unit: float
 
 
@@ -278,7 +251,7 @@ class _Conic:
             z=np.array(solution.x, np.float64)[:n] * self.cell,
             y=-np.array(solution.z, np.float64)[:m] / self.row * self.cost_unit,
             claims_infeasible=word in ("PrimalInfeasible", "AlmostPrimalInfeasible"),
-            iterations=int(solution.iterations),
+            out_of_time=word == "MaxTime",
             cost_unit=self.cost_unit,
         )
 
@@ -321,29 +294,27 @@ def _largest_entries(matrix: Any, cell: Floats) -> Floats:
 
 def _judge(
     matrix: Any, rhs: Floats, lo: Floats, hi: Floats, distance: Separable, z: Floats, y: Floats, found: _Found
-) -> ConeAnswer:
+) -> Outcome:
     """What the point and the multipliers show, whatever Clarabel says of them."""
     if not (np.all(np.isfinite(z)) and np.all(np.isfinite(y))):
-        return ConeAnswer(status="unknown")
+        return Outcome(status="unknown")
     if found.claims_infeasible and contradiction(matrix, rhs, lo, hi, y) > SURE:
-        return ConeAnswer(status="infeasible", multipliers=y)
+        return Outcome(status="infeasible", row_duals=y)
 
     z = _polish(matrix, rhs, lo, hi, distance, np.clip(z, lo, hi))
     residual = float(np.max(np.abs(matrix @ z - rhs), initial=0.0))
-    violation = float(np.max(np.maximum(lo - z, z - hi), initial=0.0)) + 0.0
-    feasible = residual <= TRUSTED_RESIDUAL * max(np.max(np.abs(z)), np.max(np.abs(rhs))) and violation == 0.0
+    feasible = residual <= TRUSTED_RESIDUAL * max(np.max(np.abs(z)), np.max(np.abs(rhs)))
     objective = distance.value(z)
     bound = lower_bound(distance, matrix, rhs, lo, hi, y, (1.001 if feasible else 10.0) * objective)
     slack = TRUSTED_GAP * objective + NEGLIGIBLE * found.cost_unit
     proven = feasible and abs(objective - bound) <= slack
-    return ConeAnswer(
-        status="optimal" if proven else "unknown",
-        z=z,
-        multipliers=y,
+    return Outcome(
+        status="optimal" if proven else "feasible" if feasible else "unknown",
+        x=z,
+        row_duals=y,
         objective=objective,
         bound=min(bound, objective) if proven else bound,
         residual=residual,
-        violation=violation,
     )
 
 

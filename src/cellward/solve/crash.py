@@ -29,6 +29,8 @@ def save(task: Callable[..., Outcome], model: object, crash_dir: Path | None) ->
         named = {field.name: getattr(model, field.name) for field in fields(model)}  # type: ignore[arg-type]
         arrays = {"about": np.array(json.dumps(about, sort_keys=True))}
         arrays |= {name: np.asarray(value) for name, value in named.items() if value is not None}
+        if any(array.dtype.hasobject for array in arrays.values()):
+            raise TypeError("it is not made of arrays alone")
         digest = hashlib.sha256()
         for name, array in sorted(arrays.items()):
             digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())

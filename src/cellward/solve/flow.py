@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from cellward.errors import SolverError
-from cellward.exact import Ints
+from cellward.exact import Bools, Ints
 from cellward.solve import worker
 from cellward.solve.model import FlowModel
 from cellward.solve.outcome import Outcome, Status
@@ -94,6 +94,25 @@ def solve_flow_here(model: FlowModel) -> Outcome:
         seconds=perf_counter() - began,
         solver=solver,
     )
+
+
+def least_circulation(tail: Ints, head: Ints, cost: Ints, nodes: int) -> Bools:
+    """Which of these arcs, each used at most once, make up the cheapest circulation; in this process, which must not have loaded highspy.
+
+    Arcs that pay (cost below 0) are taken at once, and offered backwards: what is left is a flow at costs ≥ 0.
+    """
+    from ortools.graph.python import min_cost_flow
+
+    paying = cost < 0
+    start, stop = np.where(paying, head, tail), np.where(paying, tail, head)
+    supply = np.bincount(start[paying], minlength=nodes) - np.bincount(stop[paying], minlength=nodes)
+    problem = min_cost_flow.SimpleMinCostFlow()
+    arcs = problem.add_arcs_with_capacity_and_unit_cost(start, stop, np.ones(len(cost), np.int64), np.abs(cost))
+    problem.set_nodes_supplies(np.arange(nodes, dtype=np.int32), supply)
+    if problem.solve() != problem.OPTIMAL:
+        raise SolverError(f"OR-tools found no circulation on {nodes} nodes, where standing still is one.")
+    used: Bools = (problem.flows(arcs) > 0) != paying
+    return used
 
 
 def residual(model: FlowModel, flow: Ints) -> int:

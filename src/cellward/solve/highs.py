@@ -215,16 +215,23 @@ def import_highs() -> Any:
     return highspy
 
 
-def pass_model(highspy: Any, h: Any, model: LinearModel, cost: Floats, *, maximise: bool = False) -> None:
+def cost_scale(cost: Floats) -> float:
+    """The power of two, which changes no digit on either way, that brings the largest cost to [512, 1024).
+
+    Tolerances are absolute: with weights 1/a of totals near 10¹¹ HiGHS called a bounded model unbounded.
+    """
+    return float(2.0 ** (10 - math.frexp(float(np.max(np.abs(cost), initial=0.0)))[1]))
+
+
+def pass_model(highspy: Any, h: Any, model: LinearModel, cost: Floats) -> None:
     """Hand a model to a HiGHS object, with this cost in place of its own."""
-    sense = highspy.ObjSense.kMaximize if maximise else highspy.ObjSense.kMinimize
     integer = np.zeros(model.columns, np.int32) if model.integer is None else model.integer.astype(np.int32)
     passed = h.passModel(
         model.columns,
         model.rows,
         len(model.coefs),
         int(highspy.MatrixFormat.kRowwise),
-        int(sense),
+        int(highspy.ObjSense.kMinimize),
         0.0,
         cost,
         model.lower,
@@ -247,9 +254,7 @@ def _run(
     highspy: Any, model: LinearModel, options: dict[str, object], start: Floats | None, absolute_gap: float
 ) -> _Answer:
     h = highspy.Highs()
-    # Tolerances are absolute, so costs are brought to [512, 1024): with weights 1/a of totals near 10¹¹ HiGHS called a
-    # bounded model unbounded. A power of two changes no digit, here or on the way back.
-    scale = 2.0 ** (10 - math.frexp(float(np.max(np.abs(model.cost))))[1])
+    scale = cost_scale(model.cost)
     options = options | {"mip_abs_gap": absolute_gap * scale}
     h.setOptionValue("output_flag", False)
     for name, value in options.items():

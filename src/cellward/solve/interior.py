@@ -6,19 +6,21 @@ the sum of two parts z⁺, z⁻ ≥ 0 where a cell may move either way, and line
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from cellward.exact import Floats, Ints
 from cellward.solve.newton import Newton
+from cellward.solve.outcome import Outcome, Status
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
+SOLVER: Final = "interior point"
 MOST_STEPS = 200
 TO_BOUNDARY = 0.995
 """How far of the way to the boundary a step goes at most."""
@@ -70,21 +72,20 @@ class Rows:
         return Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-@dataclass(frozen=True, eq=False)
-class Interior:
-    """What came of it: ``z``, τ, ``multipliers`` (one a row, at least 0), ``slope`` (that of α|z|, between −α and α where z is 0)."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Interior(Outcome):
+    """The point z = ``x``, τ, ``multipliers`` (one a row, at least 0), ``slope`` (that of α|z|, between −α and α where z is 0).
 
-    status: Literal["optimal", "unknown"]
-    u: Floats
-    z: Floats
-    tau: Floats
-    multipliers: Floats
-    slope: Floats
-    objective: float
-    gap: float
-    residual: float
+    ``residual``: what rows, and the conditions on multipliers of τ, are missed by, as a share of the largest |z|. ``optimal``: it is within the
+    accuracy asked for, and so is the gap; ``feasible``: it alone is.
+    """
+
+    x: Floats = field(repr=False)
+    u: Floats = field(repr=False)
+    tau: Floats = field(repr=False)
+    multipliers: Floats = field(repr=False)
+    slope: Floats = field(repr=False)
     steps: int
-    seconds: float
 
 
 def interior_point(
@@ -105,13 +106,12 @@ def interior_point(
     costs = np.zeros(0) if grow_cost is None else grow_cost
     with np.errstate(all="ignore"):
         search = _Search(matrix, condition, rhs, constant, rows, absolute, square, costs)
-    status: Literal["optimal", "unknown"] = "unknown"
-    steps, best = 0, np.inf
+    steps, best, out_of_time = 0, np.inf, False
     with np.errstate(all="ignore"):  # what overflows ends the search; the caller checks the point anew
         while True:
             search.measure()
-            if search.gap <= accuracy and search.residual <= accuracy:
-                status = "optimal"
+            status = search.status(accuracy)
+            if status == "optimal":
                 break
             out_of_time = time_limit_s is not None and perf_counter() - began > time_limit_s
             best = min(best, max(search.gap, search.residual))
@@ -121,17 +121,19 @@ def interior_point(
         for _ in range(POLISHED if search.factorised else 0):
             search.polish()
     return Interior(
-        status,
-        search.u,
-        search.z,
-        search.tau,
-        search.y,
-        search.slope,
-        search.objective,
-        search.gap,
-        search.residual,
-        steps,
-        perf_counter() - began,
+        status=status,
+        x=search.z,
+        objective=search.objective,
+        bound=search.objective - search.products,
+        residual=search.residual,
+        seconds=perf_counter() - began,
+        solver=SOLVER,
+        limit_reached=out_of_time or steps >= MOST_STEPS,
+        u=search.u,
+        tau=search.tau,
+        multipliers=search.y,
+        slope=search.slope,
+        steps=steps,
     )
 
 
@@ -242,14 +244,20 @@ class _Search:
         if len(self.tau):
             self.grow -= np.bincount(r.grows, r.slope * self.y, len(self.tau))
         self.s_plus, self.s_minus = self.w - self.pull, self.w + self.pull
-        products = float(self.p @ self.y + self.plus @ self.s_plus + self.minus @ self.s_minus)
-        self.mu = products / max(self.many, 1)
+        self.products = float(self.p @ self.y + self.plus @ self.s_plus + self.minus @ self.s_minus)
+        self.mu = self.products / max(self.many, 1)
         z = self.z
         self.objective = float(self.absolute @ np.abs(z) + self.square @ (z * z) + self.grow_cost @ self.tau)
-        self.gap = products / max(abs(self.objective), 1e-12)
+        self.gap = self.products / max(abs(self.objective), 1e-12)
         size = max(float(np.abs(z).max(initial=0.0)), 1e-3)
         missed = max(float(np.abs(self.miss).max(initial=0.0)), float(np.abs(self.apart).max(initial=0.0))) / size
         self.residual = max(missed, float(np.abs(self.grow).max(initial=0.0)))
+
+    def status(self, accuracy: float) -> Status:
+        """What has been shown of the iterate as it was measured."""
+        if not self.residual <= accuracy:
+            return "unknown"
+        return "optimal" if self.gap <= accuracy else "feasible"
 
     def step(self) -> bool:
         """One predictor and corrector; False when the linear algebra fails or nothing moves."""

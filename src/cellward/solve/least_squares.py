@@ -12,14 +12,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Literal
+from typing import Final
 
 import numpy as np
 
 from cellward.errors import InputError
 from cellward.exact import Floats
+from cellward.solve.outcome import Outcome, Status
 from cellward.table.leaf_sums import BLOCK, LeafSums
 
+SOLVER: Final = "least squares by prices on the equations"
 MOST_NEWTON_STEPS = 200
 MOST_GRADIENT_STEPS = 5000
 """Conjugate gradient steps within one Newton step."""
@@ -40,28 +42,21 @@ STEEP = 0.9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LeastSquares:
-    """The point found, with residuals that are computed from the point and the multipliers alone.
+class LeastSquares(Outcome):
+    """The point found (``x``: the moves of all cells, N·u), with residuals that are computed from the point and the multipliers alone.
 
-    ``optimal``: all of gap, violation, stationarity and complementarity are within the accuracy asked for. ``unknown``: they are not, because a
-    limit was reached, the arithmetic allows no better, or no point lies within all bounds; the last point comes with its residuals.
+    ``optimal``: all of gap, residual, stationarity and complementarity are within the accuracy asked for. ``feasible``: the residual is.
+    ``unknown``: it is not, because a limit was reached, the arithmetic allows no better, or no point lies within all bounds. The equations hold in
+    any case; ``residual`` is the largest violation of a bound, relative to max(1, |bound|). No point within all bounds has an objective Σ w·z² below
+    ``bound`` (up to rounding): the prices prove it, optimal or not.
     """
 
-    status: Literal["optimal", "unknown"]
     u: Floats = field(repr=False)
     """The moves of the leaves."""
-    z: Floats = field(repr=False)
-    """The moves of all cells, N·u."""
     multipliers: Floats = field(repr=False)
     """One a cell: positive where the lower bound holds it up, negative where the upper bound holds it down, 0 where neither does."""
     prices: Floats = field(repr=False)
     """One an equation: a start for a similar problem."""
-    objective: float
-    """Σ w·z²."""
-    bound: float
-    """No point within all bounds has a smaller objective (up to rounding): the prices prove it, optimal or not."""
-    violation: float
-    """The largest violation of a bound, relative to max(1, |bound|)."""
     stationarity: float
     """The largest entry of Nᵀ·(2w·z − multipliers), relative to the largest of |2w·z| and |multipliers|."""
     complementarity: float
@@ -69,12 +64,6 @@ class LeastSquares:
     newton_steps: int
     steps: int
     """Conjugate gradient steps in all."""
-    seconds: float
-
-    @property
-    def gap(self) -> float:
-        """|objective − bound|, relative to the objective."""
-        return _relative(abs(self.objective - self.bound), abs(self.objective))
 
 
 def least_squares(
@@ -92,7 +81,7 @@ def least_squares(
     >>> from cellward.table.leaf_sums import AxisSums
     >>> free = np.full(9, np.inf)
     >>> lower = np.array([4.0, *[-np.inf] * 8])
-    >>> least_squares(AxisSums((2, 2)), np.ones(9), lower, free).z.reshape(3, 3).round(6).tolist()
+    >>> least_squares(AxisSums((2, 2)), np.ones(9), lower, free).x.reshape(3, 3).round(6).tolist()
     [[4.0, -2.0, 2.0], [-2.0, 1.0, -1.0], [2.0, -1.0, 1.0]]
     """
     w, lo, hi = (np.asarray(values, np.float64) for values in (w, lo, hi))
@@ -300,21 +289,24 @@ class _Ascent:
         stationarity = _relative(float(np.abs(sums.down(sums.restored(rest))).max(initial=0.0)), scale)
         complementarity = _relative(slack, objective)
         gap = _relative(abs(objective - point.bound), objective)
-        accurate = all(
-            residual <= self.accuracy for residual in (gap, violation, stationarity, complementarity)
-        )  # no nan is
+        inside = violation <= self.accuracy
+        proven = all(residual <= self.accuracy for residual in (gap, stationarity, complementarity))  # no nan is
+        status: Status = "unknown" if not inside else "optimal" if proven else "feasible"
+        over = perf_counter() > self.deadline or self.newton_steps == MOST_NEWTON_STEPS
         return LeastSquares(
-            status="optimal" if accurate else "unknown",
+            status=status,
+            x=z,
             u=u,
-            z=z,
             multipliers=sums.restored(multipliers),
             prices=point.y,
             objective=objective,
             bound=point.bound,
-            violation=violation,
+            residual=violation,
             stationarity=stationarity,
             complementarity=complementarity,
             newton_steps=self.newton_steps,
             steps=self.steps,
             seconds=perf_counter() - self.began,
+            solver=SOLVER,
+            limit_reached=over and status != "optimal",
         )

@@ -1,4 +1,4 @@
-"""Messages between the worker and its parent, over pipes.
+"""Messages between the worker and its parent, over pipes (why not multiprocessing.connection: docs/decisions/0016).
 
 A message is the number of its parts and their lengths (64-bit little-endian), then the parts: a pickle, then the arrays
 it refers to, which travel without being copied (pickle protocol 5, PEP 574).
@@ -79,6 +79,15 @@ def wait(file: io.FileIO, *, timeout_s: float | None = None) -> bool:
         poll.register(file, select.POLLIN)
         return bool(poll.poll(None if timeout_s is None else 1000 * timeout_s))
     return True
+
+
+def closed(fd: int) -> bool:
+    """Whether the other side has closed its end; False where the system cannot tell."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(fd, 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def widen(fd: int) -> None:

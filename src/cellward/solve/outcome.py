@@ -1,12 +1,11 @@
-"""What a solver answers: a status in one word, a point, a bound, and the residuals we measured ourselves."""
+"""What a solver answers: a status in one word, a point, a bound, and the residuals we measured ourselves; engines that tell more extend it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from cellward.exact import Floats
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 
@@ -15,14 +14,17 @@ Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 class Outcome:
     """One solver's answer to one model.
 
-    ``optimal``: the solver claims a proof. ``feasible``: a point, no proof (limit reached). ``infeasible``: the solver claims that no point exists.
-    ``unknown``: a limit was reached before anything was found. ``bound`` is the solver's claimed lower bound on the optimum (−inf when it has none).
+    ``optimal``: a point, and the engine's proof of it within its tolerance. ``feasible``: a point within tolerance, no proof. ``infeasible``: the
+    engine claims that no point exists. ``unknown``: nothing was found; a point, where there is one, violates the model and is there to be looked at.
+    ``bound`` is the engine's lower bound on the optimum (−inf when it has none; of a maximum an upper one).
     ``residual`` is the largest violation of rows, bounds and integrality at ``x``, computed by us and not by the solver (nan without a point).
-    ``interrupted``: the user pressed Ctrl-C and the solver was stopped for it; whoever sees this must not go on to the next question.
+    ``limit_reached``: a limit of time or work ended the search. ``interrupted``: the user pressed Ctrl-C and the solver was stopped for it; whoever
+    sees this must not go on to the next question. ``row_duals``: one multiplier a row y, with reduced costs cost − Aᵀ·y; of an infeasible model
+    they contradict it.
     """
 
     status: Status
-    x: NDArray[np.float64] | None = None
+    x: Floats | None = field(default=None, repr=False)
     objective: float = float("nan")
     bound: float = float("-inf")
     residual: float = float("nan")
@@ -30,4 +32,16 @@ class Outcome:
     solver: str = ""
     limit_reached: bool = False
     interrupted: bool = False
-    row_duals: NDArray[np.float64] | None = field(default=None, repr=False)
+    row_duals: Floats | None = field(default=None, repr=False)
+
+    @property
+    def gap(self) -> float:
+        """How far objective and bound are apart, as a share of the objective (nan without a point).
+
+        >>> Outcome(status="feasible", objective=8.0, bound=6.0).gap
+        0.25
+        """
+        apart = abs(self.objective - self.bound)
+        if apart == 0:
+            return 0.0
+        return apart / abs(self.objective) if self.objective else float("inf")

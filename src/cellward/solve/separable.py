@@ -1,4 +1,4 @@
-"""The distance of an adjusted table: a convex cost per cell, its slopes, and its closed-form minimum under prices."""
+"""Separable costs: a convex cost a variable (of an adjusted table: the distance), its slopes, and its closed-form minimum under prices."""
 
 from __future__ import annotations
 
@@ -80,11 +80,6 @@ class Separable:
         corner, rounded = self.corner_and_round()
         smooth = 2.0 * self.square * z + rounded * _ratio(z, np.hypot(z, self.delta))
         return smooth + np.where(z > 0, corner, -corner), smooth + np.where(z < 0, -corner, corner)
-
-    def where(self, prices: Floats, lo: Floats, hi: Floats) -> Floats:
-        """The z in [lo, hi] of least cost(z) − price·z, cell by cell; infinite where only the limit reaches it."""
-        point: Floats = np.clip(self._free_minimum(prices), lo, hi)
-        return point
 
     def least(self, prices: Floats, lo: Floats, hi: Floats) -> Floats:
         """Least cost(z) − price·z over lo ≤ z ≤ hi, cell by cell; −inf where an open side lets it fall for ever.

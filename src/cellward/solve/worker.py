@@ -1,4 +1,4 @@
-"""The worker: a process of its own for OR-tools, which cannot share one with highspy; kept warm, killed at its limit.
+"""The worker: a process of its own for OR-tools, kept warm, killed at its limit; why it exists: docs/decisions/0016.
 
 Parent and child exchange one request and one answer at a time, and the child reads a request whole before it answers,
 so neither waits for the other to read. The parent reads and writes plainly and sleeps in the kernel meanwhile; a timer
@@ -30,7 +30,7 @@ from typing import Final, TypeVar, cast
 
 from cellward.errors import CellwardError, SolverError
 from cellward.solve.crash import load, name_of, save
-from cellward.solve.messages import pack, receive, send, unpack, wait, widen
+from cellward.solve.messages import closed, pack, receive, send, unpack, wait, widen
 from cellward.solve.outcome import Outcome
 
 M = TypeVar("M")
@@ -319,6 +319,7 @@ def _end_with_parent(fd: int, *, active: bool) -> None:
 
     OR-tools holds the interpreter's lock while it solves, so no thread of ours could watch. The parent sends nothing
     before it has its answer; only its last write may still be on its way to us as a signal, and then it asks again.
+    A parent that closed its end before we asked to be told sends no signal, so we look once.
     """
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import fcntl
@@ -326,6 +327,8 @@ def _end_with_parent(fd: int, *, active: bool) -> None:
         fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
         flags = fcntl.fcntl(fd, fcntl.F_GETFL)
         fcntl.fcntl(fd, fcntl.F_SETFL, flags | os.O_ASYNC if active else flags & ~os.O_ASYNC)
+    if active and closed(fd):
+        raise BrokenPipeError
 
 
 def _answer(parts: Sequence[memoryview]) -> list[memoryview]:

@@ -12,6 +12,7 @@ from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND, NOISE, Ints, Numbers, Where
 from cellward.table.labels import Labels
+from cellward.table.levels import levels_of
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table, check_additive
@@ -55,7 +56,8 @@ def assemble(
     check_additive(relations, scaled, d, labels, remedy)
     n = relations.cells
     zero = np.zeros(n, np.int64)
-    asked = {name: column.scaled(d, "up") for name, column in (levels or {}).items() if column is not None}
+    given = {name: column for name, column in (levels or {}).items() if column is not None}
+    asked = {name: levels_of(column, d, name, labels) for name, column in given.items()}
     return Table(
         relations=relations,
         scaled=scaled,

@@ -115,7 +115,8 @@ class Contributions:
         """The largest contributions, as many as asked for."""
         if many > self.kept:
             raise InputError(
-                f"the rule looks at the {many} largest contributions, but {self.kept} were kept; tabulate with largest={many} (--largest {many})"
+                f"the rule looks at the {many} largest contributions, but {self.kept} were kept; tabulate with largest={many} (--largest {many}), or "
+                "name as many columns of a table (largest=[…])"
             )
         return self.top[:many]
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from cellward.errors import InputError
-from cellward.exact import Ints, Numbers, check_decimals, is_number, text
+from cellward.exact import LARGEST, Ints, Numbers, check_decimals, is_number, text
+from cellward.files.frames import with_index
 from cellward.hierarchy import Hierarchy, check_hierarchies
 from cellward.table.assemble import assemble, is_blank, read_status
 from cellward.table.coded import Axis, CodedCells, Place
 from cellward.table.labels import Labels
+from cellward.table.ranks import MOST, with_ranks
 from cellward.table.table import Table
 
 
@@ -35,6 +37,8 @@ class LongSpec:
     decimals: int | None = None
     lower: Any = 0
     upper: Any = None
+    frequency: str | None = None
+    largest: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.dims, str) or not self.dims:
@@ -42,6 +46,14 @@ class LongSpec:
         if len(set(self.dims)) < len(self.dims):
             raise InputError("dims: a column is named twice; name each dimension once")
         check_decimals(self.decimals)
+        if isinstance(self.largest, str) or len(self.largest) > MOST or len(set(self.largest)) < len(self.largest):
+            raise InputError(
+                f"largest={self.largest!r}: give a list of columns, each once and at most {MOST}, that of the largest contributions first"
+            )
+        if self.largest and self.frequency is None:
+            raise InputError(
+                "largest: they need the numbers of contributors beside them; name their column with frequency="
+            )
         for column in (self.value, *self.attributes.values()):
             if column in self.dims:
                 raise InputError(
@@ -65,6 +77,7 @@ class LongSpec:
         named = {"status": self.status, "lpl": self.lpl, "upl": self.upl, "spl": self.spl, "weight": self.weight}
         bounds = {"lower": self.lower, "upper": self.upper}
         named |= {name: bound for name, bound in bounds.items() if isinstance(bound, str) and not is_number(bound)}
+        named |= {"frequency": self.frequency} | {f"largest {k}": column for k, column in enumerate(self.largest)}
         return {name: column for name, column in named.items() if column is not None}
 
     @property
@@ -76,7 +89,7 @@ class LongSpec:
 def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> Table:
     """See :meth:`Table.from_frame`; ``place`` says where a row's entry stands (file and line), for error messages."""
     place = place or (lambda row, column: f"row {row}, column {column}")
-    column = _columns(frame)
+    column = _columns(with_index(frame, spec.wanted))
     _check_lengths(column, spec)
     dims, value, totals = tuple(spec.dims), spec.value, spec.totals
     axes = [_axis(dim, column(dim), (spec.hierarchies or {}).get(dim), spec.total, place) for dim in dims]
@@ -113,7 +126,7 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
         fix = "correct the values, give the hierarchy if some codes are sums of others, or recompute with totals='compute' (--totals compute)"
         return f"{lost} not in the table: add the cell, or {fix}" if (lost := absent(j)) else fix
 
-    return assemble(
+    table = assemble(
         numbers=numbers,
         relations=relations,
         labels=labels,
@@ -125,6 +138,18 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
         weight=_numbers(spread.get("weight"), 1, "weight", labels),
         remedy=remedy,
     )
+    return table if spec.frequency is None else _ranked(table, spec, spread)
+
+
+def _ranked(table: Table, spec: LongSpec, spread: Mapping[str, list[Any]]) -> Table:
+    """The table with the frequencies and the largest contributions that its rows give."""
+    assert spec.frequency is not None
+    columns = [_numbers(spread[f"largest {k}"], 0, column, table.labels) for k, column in enumerate(spec.largest)]
+    top = [column.scaled(table.decimals, "up") for column in columns if column is not None]
+    frequency = np.array([0 if pair is None else pair[0] for pair in spread["frequency"]], np.int64)
+    known = np.array([pair is not None for pair in spread["frequency"]], np.bool_)
+    largest = np.array(top, np.int64).reshape(len(top), table.cells)
+    return with_ranks(table, frequency, largest, known, [spec.frequency, *spec.largest])
 
 
 def _columns(frame: Any) -> Callable[[str], Any]:
@@ -253,6 +278,12 @@ def _attribute(name: str, entries: Any, key: str, place: Place) -> list[Any]:
     filled = [0 if empty else entry for entry, empty in zip(entries, blank, strict=True)]
     numbers = Numbers.read(filled, lambda i: place(i, key))
     pairs = zip((int(m) for m in numbers.mantissa), numbers.places.tolist(), strict=True)
+    if name == "frequency":
+        counts = zip(blank, numbers.mantissa, numbers.places.tolist(), strict=True)
+        if wrong := [i for i, (empty, m, d) in enumerate(counts) if empty or d or not 0 <= int(m) <= LARGEST]:
+            i = wrong[0]
+            what = "no frequency" if blank[i] else f"the frequency {entries[i]} is no count"
+            raise InputError(f"{place(i, key)}: {what}; give the number of contributors, 0 for an empty cell")
     return [None if empty else pair for pair, empty in zip(pairs, blank, strict=True)]
 
 

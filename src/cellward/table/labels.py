@@ -12,7 +12,7 @@ from cellward.errors import InputError
 from cellward.exact import Ints
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Labels:
     """For each dimension its name, its codes, the code of every cell (a position in ``codes``) and the code that stands for the total (or None).
 
@@ -74,6 +74,10 @@ class Labels:
             dim: np.array(codes, dtype=object)[index].tolist()
             for dim, codes, index in zip(self.dims, self.codes, self.index, strict=True)
         }
+
+    def __repr__(self) -> str:
+        dims = " × ".join(f"{dim} ({len(codes):,} codes)" for dim, codes in zip(self.dims, self.codes, strict=True))
+        return f"Labels({dims + ', ' if dims else ''}{self.cells:,} cells)"
 
     def permuted(self, order: Ints) -> Labels:
         """The labels when cell order[k] becomes cell k."""

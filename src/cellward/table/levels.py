@@ -1,14 +1,20 @@
-"""Levels: how far an attacker must be kept from some cells; held for these cells only."""
+"""Levels: how far an attacker must be kept from some cells; held for these cells only. And how numbers that users give become levels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import Ints, freeze
+from cellward.exact import Ints, Numbers, freeze
+from cellward.table.labels import Labels
+
+TINY = 3
+"""A level is rounded up to the table's unit; one of less than so many decimals below it is no level in that unit, but a mistake."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,3 +52,43 @@ class Levels:
         """The same levels when cell i becomes cell place[i]."""
         order = np.argsort(place[self.cell])
         return Levels(place[self.cell][order], self.lpl[order], self.upl[order], self.spl[order])
+
+
+def level_of(value: object, decimals: int, name: str, cell: str) -> int:
+    """One level as a scaled integer, rounded up; ``name`` (lpl, upl, spl) and ``cell`` are what errors call it.
+
+    >>> level_of("0.3", 0, "lpl", "(North)")
+    1
+    >>> level_of("0.00001", 0, "lpl", "(North)")
+    Traceback (most recent call last):
+    ...
+    cellward.errors.InputError: lpl: the level 0.00001 of (North) is far below the table's unit, 1; give it in the table's units, or 0 for none
+    """
+    column = Numbers.read([value], lambda _: f"{name} of {cell}")
+    return int(_scaled(column, decimals, name, lambda _: cell)[0])
+
+
+def levels_of(column: Numbers, decimals: int, name: str, labels: Labels) -> Ints:
+    """A level for every cell of a table, scaled and rounded up."""
+    return _scaled(column, decimals, name, labels.name)
+
+
+def _scaled(column: Numbers, decimals: int, name: str, called: Callable[[int], str]) -> Ints:
+    scaled = column.scaled(decimals, "up")
+
+    def given(i: int) -> str:
+        return exact.short(int(column.mantissa[i]), int(column.places[i]))
+
+    for i in np.flatnonzero(column.places > decimals + TINY).tolist():
+        if 0 < int(column.mantissa[i]) < 10 ** (int(column.places[i]) - decimals - TINY):
+            raise InputError(
+                f"{name}: the level {given(i)} of {called(i)} is far below the table's unit, {exact.text(1, decimals)}; give it in the table's "
+                "units, or 0 for none"
+            )
+    negative = np.flatnonzero(np.asarray(column.mantissa) < 0)
+    if len(negative):
+        i = int(negative[0])
+        raise InputError(
+            f"{name}: the level of {called(i)} is negative, {given(i)}; levels are distances, so at least 0"
+        )
+    return scaled

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cellward.hierarchy import Hierarchy
     from cellward.risk.attacker import Cell
     from cellward.risk.find import Findings
+    from cellward.risk.policy import Policy
     from cellward.risk.rule import Rule
     from cellward.table.contributions import Contributions
 
@@ -87,6 +88,8 @@ class Table:
         decimals: int | None = None,
         lower: Any = 0,
         upper: Any = None,
+        frequency: str | None = None,
+        largest: Sequence[str] = (),
     ) -> Table:
         """A long table: one row a cell, a column a dimension, a column of values; a pandas or polars frame, or a mapping of columns.
 
@@ -96,6 +99,8 @@ class Table:
         ``"absent"`` from the table, or ``"zero"``.
         ``lower`` and ``upper`` are bounds for all cells or the names of columns of bounds.
         ``status`` names a column of letters (s safe, u unsafe, m secondary, z fixed), ``lpl``/``upl``/``spl`` columns of protection levels.
+        ``frequency`` names a column of the numbers of contributors, ``largest`` columns of the largest contributions, the largest first: rules then
+        judge the cells (:meth:`find`).
 
         >>> table = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
         >>> table.labels.columns()["sex"], table.values.tolist()
@@ -106,6 +111,7 @@ class Table:
         spec = LongSpec(
             dims=dims, value=value, hierarchies=hierarchies, total=total, totals=totals, missing=missing, status=status,
             lpl=lpl, upl=upl, spl=spl, weight=weight, decimals=decimals, lower=lower, upper=upper,
+            frequency=frequency, largest=largest,
         )  # fmt: skip
         return build_from_frame(frame, spec)
 
@@ -263,12 +269,12 @@ class Table:
 
     def find(
         self,
-        *rules: Rule,
+        *rules: Rule | Policy,
         waivers: Iterable[str] = (),
         frozen: Iterable[Cell] = (),
         levels: Mapping[Cell, tuple[Any, Any, Any]] | None = None,
     ) -> Table:
-        """The same table with the cells at risk found by these rules; :attr:`findings` says why each is.
+        """The same table with the cells at risk found by these rules, or by a policy's; :attr:`findings` says why each is.
 
         ``waivers``: units that consent to publication. ``frozen``: cells already published, which stay as they are. ``levels``: levels of cells, in
         the table's units, instead of the rules'.

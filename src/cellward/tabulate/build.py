@@ -11,6 +11,7 @@ import numpy as np
 
 from cellward.errors import InputError, brief
 from cellward.exact import Ints
+from cellward.files.frames import with_index
 from cellward.hierarchy import Hierarchy
 from cellward.table.assemble import bounds
 from cellward.table.coded import Axis, CodedCells
@@ -45,6 +46,7 @@ def build_from_microdata(
         if given := [name for name, value in (("query", query), ("separator", separator)) if value is not None]:
             raise InputError(f"{given[0]}: an ibis table says itself what it reads; leave it out")
         return build_from_ibis(rows, roles, threads)
+    rows = with_index(rows, roles.wanted)
     with open_source(rows, query=query, separator=separator, threads=threads, memory_mb=memory_mb) as source:
         for name in roles.wanted:
             source.column(name)

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from cellward import exact
-from cellward.errors import InputError, SolverError, VerificationError
+from cellward.errors import InputError
 from cellward.exact import LARGEST, Bools, Ints, Numbers
 from cellward.instance import Instance
+from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
+from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.draws import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
-from cellward.protect.adjustment.method import named_cells
+from cellward.protect.adjustment.named_cells import named_cells
 from cellward.protect.adjustment.senses import Senses
-from cellward.protection import Protection
+from cellward.protect.attempt import Attempt
+from cellward.protection import Failure, Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
+from cellward.publication.values import Values
 from cellward.solve.blas import blas_threads
-from cellward.solve.budget import Budget
 from cellward.table.relations import Relations
-from cellward.version import __version__
 
 if TYPE_CHECKING:
     from cellward.protect.adjustment.method import ControlledAdjustment
@@ -50,20 +52,17 @@ LARGEST_WEIGHT = 10**18
 
 
 @dataclass(frozen=True)
-class Attempt:
+class AdjustmentAttempt(Attempt):
     """One adjustment of one instance."""
 
-    options: ControlledAdjustment
-    instance: Instance
-    budget: Budget
-    key: bytes
+    method: ControlledAdjustment
 
     # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def places(self) -> int:
         """Decimals more than the table's that are published."""
-        grid = self.options.grid
+        grid = self.method.grid
         if isinstance(grid, str) and grid == "table":
             return 0
         if grid is None:
@@ -105,13 +104,13 @@ class Attempt:
     @cached_property
     def step(self) -> int:
         """The grid, in that unit."""
-        if self.options.grid is None or (isinstance(self.options.grid, str) and self.options.grid == "table"):
+        if self.method.grid is None or (isinstance(self.method.grid, str) and self.method.grid == "table"):
             return 1
-        return int(exact.scale_one(self.options.grid, self.fine.decimals, "grid", strict=True))
+        return int(exact.scale_one(self.method.grid, self.fine.decimals, "grid", strict=True))
 
     @property
     def _draws(self) -> bool:
-        return self.options.secret or self.options.jitter > 0
+        return self.method.secret or self.method.jitter > 0
 
     @cached_property
     def needs(self) -> Needs:
@@ -120,20 +119,20 @@ class Attempt:
 
     @cached_property
     def _kept(self) -> Bools:
-        return self.options.fixed_cells(self.instance)
+        return self.method.fixed_cells(self.instance)
 
     @cached_property
     def free(self) -> tuple[Ints, Ints]:
         """What cells may move by but for their levels."""
         fixed = self._kept
-        if self.options.soft_margins is not None:
+        if self.method.soft_margins is not None:
             fixed = self.instance.sensitivity.fixed
-        return free_room(self.fine, fixed, zeros_stay=self.options.zeros_stay, at_risk=self.needs.cell)
+        return free_room(self.fine, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
 
     @cached_property
     def distance(self) -> Distance:
         """What is made small."""
-        o, i = self.options, self.instance
+        o, i = self.method, self.instance
         weight, second, places = i.weight, i.weight, i.weight_decimals
         if o.second_weights is not None:
             numbers = Numbers.read(
@@ -173,22 +172,22 @@ class Attempt:
 
     @property
     def _forms(self) -> tuple[Form, ...]:
-        return engines.forms_of(self.options.form)
+        return engines.forms_of(self.method.form)
 
     def senses(self) -> Senses:
         """Senses and levels as given or drawn."""
         cell, (lo, hi) = self.needs.cell, self.free
-        key, jitter = self.key, self.options.jitter
+        key, jitter = self.key, self.method.jitter
         names = [self.instance.labels.name(i) for i in cell.tolist()] if self._draws else []
         up = drawn_levels(key, names, self.needs.up, hi[cell], jitter, self.step, "up")
         down = drawn_levels(key, names, self.needs.down, -lo[cell], jitter, self.step, "down")
         can_up, can_down = (up > 0) & (up <= hi[cell]), (down > 0) & (down <= -lo[cell])
-        secret = self.options.secret
+        secret = self.method.secret
         if secret:
             sense = np.where(draw(key, "sense", names, np.ones(len(cell), np.int64)) == 1, UP, DOWN)
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
-            sense = given_senses(self.options.senses, self.instance, cell)
+            sense = given_senses(self.method.senses, self.instance, cell)
         asked_up, asked_down = (-(-level // self.step) * self.step for level in (self.needs.up, self.needs.down))
         return Senses(cell, sense, up, down, asked_up, asked_down, can_up, can_down, secret)
 
@@ -199,37 +198,35 @@ class Attempt:
         senses = self.senses()
         lo, hi = self.free
         lost = senses.stuck
-        if len(lost) and not self.options.soft_levels:
-            names = ", ".join(self.instance.labels.name(int(i)) for i in lost[:SHOWN])
-            more = "" if len(lost) <= SHOWN else f" and {len(lost) - SHOWN} more"
-            reason = f"the bounds of {names}{more} leave no value that is far enough off; {self._remedy}"
-            return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=tuple(lost.tolist()))
+        if len(lost) and not self.method.soft_levels:
+            reason = f"the bounds of {self.names(lost)} leave no value that is far enough off; {self._remedy}"
+            return self.infeasible(reason, "levels of single cells", lost.tolist())
         with blas_threads(self.budget.threads):
             if len(senses.cell):
                 answer, senses, room = engines.solve_with_senses(
-                    self.problem(Room(lo, hi)), senses, self.budget, self._forms, soft_levels=self.options.soft_levels
+                    self.problem(Room(lo, hi)), senses, self.budget, self._forms, soft_levels=self.method.soft_levels
                 )
             else:
                 answer, room = untouched(self.relations), Room(lo, hi)
             if answer.status == "infeasible" or answer.z is None:
                 return self._without(answer, senses)
-            for made in self._published(answer, senses, room):
-                if made.protected is not False or self.options.soft_levels:
-                    return made
+            made = self._published(answer, senses, room)
+            found = next(made, None) if self.method.soft_levels else self.first_protected(made)
+        if found is not None:
+            return found
         reason = f"no additive table on {self._grid_words} was found near the optimum ({answer.engine})"
-        remedy = "give a grid, such as grid=1" if self.options.grid is None else "give a finer grid, or grid=None"
+        remedy = "give a grid, such as grid=1" if self.method.grid is None else "give a finer grid, or grid=None"
         remedy = "give more time" if self.budget.over else remedy
-        return self._nothing("failed", f"{reason}; {remedy}", answer.engine, limit_reached=self.budget.over)
+        return self.failed(f"{reason}; {remedy}", answer.engine, limit_reached=self.budget.over)
 
     def _without(self, answer: Continuous, senses: Senses) -> Protection:
         if answer.status == "infeasible":
             names = ", ".join(self.instance.labels.name(int(i)) for i in senses.conflict[:SHOWN])
             where = f", {names} among the cells that cannot be far enough off together," if names else ""
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
-            return self._nothing("infeasible", reason, answer.engine, conflicting_cells=tuple(senses.conflict.tolist()))
-        within = "" if self.budget.time_limit_s is None else f" within {self.budget.time_limit_s} s"
-        reason = f"no adjustment was found{within} ({answer.engine}); give more time, or another form"
-        return self._nothing("failed", reason, answer.engine, limit_reached=self.budget.over)
+            return self.infeasible(reason, answer.engine, senses.conflict.tolist())
+        reason = f"no adjustment was found{self.within} ({answer.engine}); give more time, or another form"
+        return self.failed(reason, answer.engine, limit_reached=self.budget.over)
 
     # ---- what is published ---------------------------------------------------------------------------------------------------------------------
 
@@ -259,7 +256,7 @@ class Attempt:
         quick = len(problem.moving) <= FEW_CELLS or (
             self.relations.array_shape is None and self.relations.network is not None
         )
-        if self.options.grid is not None and quick:
+        if self.method.grid is not None and quick:
             yield from self._snapped(answer, senses, allowed, problem, SNAPPING_S)
         yield from self._rounded(answer, senses, allowed, problem)
         for near in NEARLY:  # where the room leaves single values, an engine comes only so near to them
@@ -290,11 +287,11 @@ class Attempt:
             assert z is not None
             v = leaves.rounded(z)
             if self._holds(v, allowed):
-                if self.options.grid is not None and self.distance.norm != "linf":
+                if self.method.grid is not None and self.distance.norm != "linf":
                     v = leaves.descended(v, allowed, self.budget)
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; leaves rounded")
                 return
-            if self.options.grid is None:  # room for the rounding of its leaves costs a cell next to nothing
+            if self.method.grid is None:  # room for the rounding of its leaves costs a cell next to nothing
                 margin = 2.0**turn * unit * np.sqrt(leaves.parts)
                 off = np.where(problem.hi - problem.lo > 4 * margin, margin, 0.0)
                 lo, hi = problem.lo + off, problem.hi - off
@@ -317,49 +314,41 @@ class Attempt:
         """A table as a result; one that does not hold is the engine's fault."""
         objective = self.distance.exact(v - self.fine.a, self.fine.decimals)
         bound = min(Fraction(answer.bound), objective) if np.isfinite(answer.bound) else Fraction(0)
-        near = Fraction(OPTIMAL) * max(objective, Fraction(1, 10**9)) if self.options.grid is None else Fraction(0)
+        near = Fraction(OPTIMAL) * max(objective, Fraction(1, 10**9)) if self.method.grid is None else Fraction(0)
         # On a grid whole costs may prove more than the floats of the bound tell: within their error they are the same.
         error = Fraction(OPTIMAL) / 1000 * max(objective, Fraction(1, 10**9))
         if answer.whole is not None:
             bound = objective
-        status = "optimal" if objective - bound <= max(near, error) else "feasible"
+        status: Literal["optimal", "feasible"] = "optimal" if objective - bound <= max(near, error) else "feasible"
         units = 10 ** (self.fine.decimals + self.instance.weight_decimals)
-        try:
-            made = self._protection(
-                status,
-                allowed=allowed,
-                knowledge=Knowledge.adjusted(v),
-                scaled=v,
-                bound_scaled=bound * units,
-                tolerance=max(near, error) * units,
-                engine=engine,
-                multipliers=None
-                if answer.multipliers is None
-                else answer.multipliers * 10.0 ** (self.instance.decimals + self.instance.weight_decimals),
-                details={
-                    "form": answer.form,
-                    "continuous": answer.objective,
-                    "check": None if answer.check is None else asdict(answer.check),
-                    "flipped": senses.flipped,
-                    "notes": self.options.notes(self.places),
-                    "bent": senses.bent,
-                    "senses": {int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
-                    "levels": dict(
-                        zip(senses.cell.tolist(), exact.texts(senses.least, self.fine.decimals), strict=True)
-                    ),
-                },
-            )
-        except VerificationError as error_:
-            raise SolverError(f"{engine} gave an answer that does not hold: {error_}") from error_
-        return replace(made, reason=self._bent(v)).knowing(made) if made.protected is False else made
+        scale = 10.0 ** (self.instance.decimals + self.instance.weight_decimals)
+        sought = replace(
+            self._sought(allowed),
+            bound=bound * units,
+            tolerance=max(near, error) * units,
+            multipliers=None if answer.multipliers is None else answer.multipliers * scale,
+        )
+        details = AdjustmentDetails(
+            form=answer.form,
+            continuous=answer.objective,
+            check=answer.check,
+            flipped=senses.flipped,
+            bent=senses.bent,
+            senses={int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
+            levels=dict(zip(senses.cell.tolist(), exact.texts(senses.least, self.fine.decimals), strict=True)),
+            notes=tuple(self.method.readable(self.places)),
+        )
+        told = Values(Knowledge.adjusted(v))
+        made = self.made(told, sought, status=status, engine=engine, details=details)
+        return replace(made, failure=Failure(reason=self._bent(v))) if made.protected is False else made
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------
 
     @property
     def _grid_words(self) -> str:
-        if self.options.grid is None:
+        if self.method.grid is None:
             return f"{self.fine.decimals} decimals"
-        return "the table's own grid" if self.options.grid == "table" else f"multiples of {self.options.grid}"
+        return "the table's own grid" if self.method.grid == "table" else f"multiples of {self.method.grid}"
 
     @property
     def _remedy(self) -> str:
@@ -370,27 +359,18 @@ class Attempt:
         n = self.needs
         z = (v - self.fine.a)[n.cell]
         near = n.cell[~(((z >= n.up) & (n.up > 0)) | ((-z >= n.down) & (n.down > 0)))]
-        names = ", ".join(self.instance.labels.name(int(i)) for i in near[:SHOWN])
-        more = "" if len(near) <= SHOWN else f" and {len(near) - SHOWN} more"
-        return f"levels had to give way so that every sum holds, those of {names}{more}; ask for lower levels, or free fixed cells or zeros"
+        return f"levels had to give way so that every sum holds, those of {self.names(near)}; ask for lower levels, or free fixed cells or zeros"
 
-    def _nothing(self, status: Any, reason: str, engine: str, **facts: Any) -> Protection:
+    def stated(self) -> dict[str, Any]:
+        """The options: nothing of senses or drawn levels."""
+        return self.method.stated()
+
+    def untold(self) -> tuple[Objective, Knowledge]:
+        """Over the room of the cells."""
         a = self.fine.a
         lo, hi = self.free
-        allowed = AllowedSet(a + lo, a + hi, (lo < hi).astype(np.int64))
-        return self._protection(
-            status, allowed=allowed, knowledge=Knowledge.adjusted(a), reason=reason, engine=engine, **facts
-        )
+        return self._sought(AllowedSet(a + lo, a + hi, (lo < hi).astype(np.int64))), Knowledge.adjusted(a)
 
-    def _protection(self, status: Any, **facts: Any) -> Protection:
+    def _sought(self, allowed: AllowedSet) -> Objective:
         linear = self.distance.norm == "l1" and self.distance.weight is self.instance.weight
-        return Protection(
-            instance=self.fine,
-            method={"name": "controlled tabular adjustment", **self.options.stated(), "version": __version__},
-            status=status,
-            measure=None if linear else self.distance,
-            search_bound=False,
-            seconds=self.budget.spent,
-            key=self.key,
-            **facts,
-        )
+        return Objective(allowed=allowed, measure=None if linear else self.distance, search=False)

@@ -47,6 +47,6 @@ class ByCones:
             time_limit_s=budget.left,
             threads=budget.threads,
         )
-        if answer.z is None or answer.status == "infeasible":
+        if answer.x is None or answer.status == "infeasible":
             return Continuous("infeasible" if answer.status == "infeasible" else "unknown", self.name, answer.solver)
-        return checked(problem, self.name, answer.solver, answer.z, answer.multipliers)
+        return checked(problem, self.name, answer.solver, answer.x, answer.row_duals)

@@ -16,7 +16,7 @@ from cellward.exact import Floats, Ints
 from cellward.protect.adjustment.continuous import AdjustmentProblem, prices, value
 from cellward.solve.ask import ask
 from cellward.solve.model import LinearModel
-from cellward.solve.session import Session
+from cellward.solve.warm_lp import WarmLp
 
 SAME = 1e-9
 """Deviations whose distance is larger by this share at most are as near."""
@@ -35,10 +35,10 @@ def _rows(entries: tuple[Ints, Ints, Floats], shape: tuple[int, int]) -> tuple[I
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
 
-def _maximise(session: Session, cost: Floats, time_limit_s: float | None) -> Floats | None:
+def _maximise(lp: WarmLp, cost: Floats, time_limit_s: float | None) -> Floats | None:
     """The point of the largest cost·x; None where the solver has none."""
-    model = session.model
-    outcome = ask(session.maximise, cost, columns=model.columns, rows=model.rows, time_limit_s=time_limit_s)
+    model = lp.model
+    outcome = ask(lp.maximise, cost, columns=model.columns, rows=model.rows, time_limit_s=time_limit_s)
     return outcome.x
 
 
@@ -77,7 +77,7 @@ class DeviationFace:
         return np.minimum(lo, self.z), np.maximum(hi, self.z)
 
     @cached_property
-    def _session(self) -> Session:
+    def _lp(self) -> WarmLp:
         p, r, w = self.problem, self.problem.relations, self.problem.costs.corner_and_round()[0]
         lo, hi = self._room
         n, m = r.cells, r.equations
@@ -103,7 +103,7 @@ class DeviationFace:
         row, column, coef = (np.concatenate(part) for part in zip(*entries, strict=True))
         indptr, indices, coefs = _rows((row, column, coef), (rows, columns))
         right = np.zeros(m)
-        return Session(
+        return WarmLp(
             LinearModel(
                 cost=np.zeros(columns),
                 lower=lo,
@@ -118,9 +118,9 @@ class DeviationFace:
 
     def towards(self, direction: Floats, time_limit_s: float | None = None) -> Floats | None:
         """The deviations on the face that are farthest in a direction (one number a cell)."""
-        cost = np.zeros(self._session.model.columns)
+        cost = np.zeros(self._lp.model.columns)
         cost[: len(direction)] = direction
-        found = _maximise(self._session, cost, time_limit_s)
+        found = _maximise(self._lp, cost, time_limit_s)
         return None if found is None else found[: len(direction)]
 
 
@@ -180,7 +180,7 @@ class MultiplierFace:
         return NO_END * max(float(np.abs(x).max(initial=0.0)) for x in (self.problem.costs.absolute, *self._slopes))
 
     @cached_property
-    def _session(self) -> Session:
+    def _lp(self) -> WarmLp:
         """Columns: changes of y, then shares. Rows: each cell's price less its shares, such that z is cheapest; then the sums of the shares."""
         p, r, scale = self.problem, self.problem.relations, self._scale
         n, m = r.cells, r.equations
@@ -205,7 +205,7 @@ class MultiplierFace:
         indptr, indices, coefs = _rows((row, column, coef), (n + 2, m + len(cell)))
         most = np.array([float(np.any(which == side)) for side in (0, 1)])
         flat = np.array([bool(np.any((which == side) & (np.abs(self.z[cell]) <= CLEAR))) for side in (0, 1)])
-        return Session(
+        return WarmLp(
             LinearModel(
                 cost=np.zeros(m + len(cell)),
                 lower=np.append(np.full(m, -np.inf), np.zeros(len(cell))),
@@ -220,12 +220,12 @@ class MultiplierFace:
 
     def towards(self, direction: Floats, time_limit_s: float | None = None) -> Floats | None:
         """The multipliers of the levels that are farthest in a direction (one number a cell at risk); inf: without end."""
-        model = self._session.model
+        model = self._lp.model
         place = np.zeros(model.rows)
         place[self.cell] = direction * self.sense
         row = np.repeat(np.arange(model.rows), np.diff(model.indptr))
         cost = np.bincount(model.indices, -model.coefs * place[row], model.columns).astype(float)
-        found = _maximise(self._session, cost, time_limit_s)
+        found = _maximise(self._lp, cost, time_limit_s)
         if found is None:
             return None
         price = np.bincount(row, model.coefs * found[model.indices], model.rows)[self.cell] * self._scale

@@ -72,7 +72,7 @@ class _Classes:
             absolute = 0 * absolute
         total = np.bincount(self.of, absolute, self.form.classes)[self.of]
         share = np.divide(absolute, total, out=np.zeros(len(self.of)), where=total > 0)
-        force = self.sign * (share * found.slope[self.of] + 2 * square * found.z[self.of])
+        force = self.sign * (share * found.slope[self.of] + 2 * square * found.x[self.of])
         low, high = self._ends(self.problem.lo, self.problem.hi)
         first = 0
         push = np.zeros(len(self.of))
@@ -132,7 +132,7 @@ class ByLeaves:
             return self._least_most(classes, box, words, budget)
         absolute, square = (classes.total(x) for x in (problem.costs.absolute, problem.costs.square))
         found = _run(form, box, budget, absolute=absolute, square=square)
-        return checked(problem, self.name, words, classes.spread(found.z), _multipliers(classes, found, box, ()))
+        return checked(problem, self.name, words, classes.spread(found.x), _multipliers(classes, found, box, ()))
 
     def _least_most(self, classes: _Classes, box: Rows, words: str, budget: Budget) -> Continuous:
         """L∞: the two maxima are two more columns; among their optima the one of least L1."""
@@ -145,7 +145,7 @@ class ByLeaves:
         rows = Rows.joined(box, *(rows for rows, _ in caps), *floors)
         found = _run(classes.form, rows, budget, grow_cost=np.ones(len(caps)))
         multipliers = _multipliers(classes, found, box, caps)
-        first = checked(problem, self.name, words, classes.spread(found.z), multipliers)
+        first = checked(problem, self.name, words, classes.spread(found.x), multipliers)
         if first.status != "optimal":
             return first
         top = np.zeros(problem.relations.cells)
@@ -155,7 +155,7 @@ class ByLeaves:
         low, high = classes.box(np.maximum(problem.lo, -cap), np.minimum(problem.hi, cap))
         least = Rows.box(low, np.maximum(low, high))
         found = _run(classes.form, least, budget, absolute=classes.total(problem.costs.absolute))
-        z, words = classes.spread(found.z), f"{words}, then least L1"
+        z, words = classes.spread(found.x), f"{words}, then least L1"
         second = checked(problem, self.name, words, z, first.multipliers)
         return second if second.status == "optimal" else first
 
@@ -197,7 +197,7 @@ class Nearest:
             accuracy=ROUGH,
             time_limit_s=budget.left,
         )
-        return self.classes.spread(found.z + centre) if np.isfinite(found.z).all() else None
+        return self.classes.spread(found.x + centre) if np.isfinite(found.x).all() else None
 
 
 def _run(form: Compact, rows: Rows, budget: Budget, **costs: Floats) -> Interior:
@@ -226,12 +226,13 @@ def _run(form: Compact, rows: Rows, budget: Budget, **costs: Floats) -> Interior
     )
     return replace(
         found,
+        x=found.x * unit,
         u=found.u * unit,
-        z=found.z * unit,
         tau=found.tau * growth,
         multipliers=found.multipliers * (price / unit),
         slope=found.slope * (price / unit),
         objective=found.objective * price,
+        bound=found.bound * price,
     )
 
 
@@ -242,7 +243,7 @@ def _power(size: float) -> float:
 
 def _multipliers(classes: _Classes, found: Interior, box: Rows, caps: Sequence[tuple[Rows, Bools]]) -> Floats | None:
     """Multipliers of the table's equations from those of the bounds."""
-    if not np.isfinite(found.z).all() or not np.isfinite(found.multipliers).all():
+    if not np.isfinite(found.x).all() or not np.isfinite(found.multipliers).all():
         return None
     problem, form = classes.problem, classes.form
     y = form.multipliers(classes.forces(found, box, caps))

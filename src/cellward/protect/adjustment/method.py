@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,10 +12,18 @@ import numpy as np
 from cellward import exact
 from cellward.errors import InputError
 from cellward.instance import Instance, Weights
+from cellward.protect.adjustment.attempt import AdjustmentAttempt
+from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import NORMS
-from cellward.protect.method import Method
+from cellward.protect.adjustment.named_cells import named_cells
+from cellward.protect.method import BatchRun, Method, TauArgus
+from cellward.protect.option import Cells, Exact, Flag, Grid, Number, Pair, Word, WordOrNumbers, option
+from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
+from cellward.publication.knowledge import Knowledge
+from cellward.publication.values import Values
 from cellward.solve.budget import Budget
+from cellward.table.table import Table
 
 FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
 SENSES = ("secret", "up", "down")
@@ -23,7 +31,7 @@ JITTER = 1.0
 MOST_DEARER = 10**6
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ControlledAdjustment(Method):
     """Move every cell at risk at least its protection level away from the truth, and all others as little as keeps every sum.
 
@@ -46,34 +54,72 @@ class ControlledAdjustment(Method):
     ('optimal', [12, 20, 32], True)
     """
 
+    word: ClassVar[str] = "adjust"
+    title: ClassVar[str] = "controlled tabular adjustment"
+    summary: ClassVar[str] = (
+        "Move the cells at risk at least their protection levels away from the truth, and all others as little as keeps every sum."
+    )
     default_weights: ClassVar[Weights] = "relative"
+    tauargus: ClassVar[TauArgus | None] = TauArgus("CTA", "_CTA")
 
-    norm: str = "l1"
-    senses: Any = "secret"
-    jitter: float = JITTER
-    grid: Any = "table"
-    shares: tuple[Any, Any] = ("0.99", "0.01")
-    second_weights: Any = None
-    subset: Any = None
-    delta: Any = "0.001"
-    fixed: Any = None
-    soft_margins: float | None = None
-    soft_levels: bool = False
-    zeros_stay: bool = True
-    form: str = "auto"
+    norm: str = option("l1", Word(NORMS), "What is made small: l1, l2, linf, l1-2 or huber.", first=True)
+    senses: Any = option(
+        "secret",
+        WordOrNumbers(SENSES, "+1 and −1, one a cell at risk"),
+        "Which way cells at risk move: secret (drawn from the key), up or down.",
+    )
+    jitter: float = option(
+        JITTER,
+        Number(0, 100, "a share of the protection level from 0 (none) to 100, such as 1.0"),
+        "Levels are drawn up to this share above what is asked; 0 for none.",
+    )
+    grid: Any = option(
+        "table",
+        Grid(("table",)),
+        "Publish multiples of this, such as 1; table: of the table's last decimal; none: the optimum with its decimals.",
+    )
+    shares: tuple[Any, Any] = option(
+        ("0.99", "0.01"), Pair(), "Shares of distances and of squares in the norm l1-2, such as 0.99,0.01."
+    )
+    second_weights: Any = option(
+        None, WordOrNumbers((), "one number a cell"), "Weights of the squares in the norm l1-2.", on_command_line=False
+    )
+    subset: Any = option(
+        None, Cells(), "The cells that count among the squares of the norm l1-2.", on_command_line=False
+    )
+    delta: Any = option("0.001", Exact(), "Where the norm huber turns from squares to distances.")
+    fixed: Any = option(
+        None,
+        Cells(("margins",)),
+        "margins, or a cell that keeps its value (its codes A,B; its number in a JJ file); repeatable.",
+    )
+    soft_margins: float | None = option(
+        None,
+        Number(
+            0, MOST_DEARER, f"how many times dearer fixed totals are, up to {MOST_DEARER:,}, such as 100", above=True
+        ),
+        "Fixed cells may move after all, at so many times their weight, such as 100.",
+    )
+    soft_levels: bool = option(
+        False, Flag(), "Where no table reaches every level, say how near one comes; it is not released."
+    )
+    zeros_stay: bool = option(True, Flag(), "Whether cells of 0 stay 0.")
+    form: str = option("auto", Word(FORMS), "leaf, network, equation, cone or sums; auto chooses by structure.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for one in fields(self):
+            norm = {"shares": "l1-2", "second_weights": "l1-2", "subset": "l1-2", "delta": "huber"}.get(one.name)
+            given = getattr(self, one.name)
+            if norm not in (None, self.norm) and given is not one.default and given != one.default:
+                raise InputError(f"{one.name}: it is for norm={norm!r}, and the norm is {self.norm!r}; leave it out")
+        if self.soft_margins is not None and self.fixed is None:
+            raise InputError(
+                "soft_margins: no cells are fixed that could move after all; give fixed='margins' too, or leave it out"
+            )
 
     def accepts(self, instance: Instance) -> str | None:
-        """Any table with levels below or above; the options must be ones we know, and go together."""
-        if self.norm not in NORMS:
-            return f"norm={self.norm!r} is not known; use {', '.join(map(repr, NORMS))}"
-        if self.form not in FORMS:
-            return f"form={self.form!r} is not known; use {', '.join(map(repr, FORMS))}"
-        if isinstance(self.senses, str) and self.senses not in SENSES:
-            return f"senses={self.senses!r} is not known; use 'secret', 'up', 'down' or +1 and −1, one a cell at risk"
-        if not _is_number(self.jitter) or not 0 <= self.jitter <= 100:
-            return f"jitter={self.jitter!r}: give a share of the protection level from 0 (none) to 100, such as 1.0"
-        if reason := self._of_another_norm() or self._margins():
-            return reason
+        """Any table with levels below or above."""
         for attacker in instance.attackers:
             levels = attacker.asked(instance.sensitivity.levels)
             if levels.spl.any():
@@ -83,38 +129,9 @@ class ControlledAdjustment(Method):
             return "sums of cells are at risk too, which an adjustment cannot show to be safe; round or perturb the table, or name their cells"
         return None
 
-    def _of_another_norm(self) -> str | None:
-        """Options that the norm has no use for, and shares that are none."""
-        for name, norm in (("shares", "l1-2"), ("second_weights", "l1-2"), ("subset", "l1-2"), ("delta", "huber")):
-            given = getattr(self, name)
-            untold = given is None or (isinstance(given, str | tuple) and given == getattr(type(self), name))
-            if self.norm != norm and not untold:
-                return f"{name}: it is for norm={norm!r}, and the norm is {self.norm!r}; leave it out"
-        if self.norm == "l1-2":
-            pair = isinstance(self.shares, Sequence) and not isinstance(self.shares, str) and len(self.shares) == 2
-            if not pair or self.decimal("first") + self.decimal("second") == 0:
-                return f"shares={self.shares!r}: give two numbers that are not both 0, of L1 and of L2, such as 0.99 and 0.01"
-        if self.norm == "huber":
-            self.decimal("delta")
-        return None
-
-    def _margins(self) -> str | None:
-        given = self.soft_margins
-        if given is None:
-            return None
-        if not _is_number(given) or not 0 < given <= MOST_DEARER:
-            return f"soft_margins={given!r}: give how many times dearer fixed totals are, up to {MOST_DEARER:,}, such as 100"
-        if self.fixed is None:
-            return (
-                "soft_margins: no cells are fixed that could move after all; give fixed='margins' too, or leave it out"
-            )
-        return None
-
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The nearest table in which every cell at risk is off by its level; or that there is none."""
-        from cellward.protect.adjustment.attempt import Attempt  # loads scipy
-
-        return Attempt(self, instance, budget, key).solve()
+        return AdjustmentAttempt(self, instance, budget, key).solve()
 
     def fixed_cells(self, instance: Instance) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which cells keep their value."""
@@ -122,8 +139,6 @@ class ControlledAdjustment(Method):
         if self.fixed is None:
             return out
         if isinstance(self.fixed, str):
-            if self.fixed != "margins":
-                raise InputError(f"fixed={self.fixed!r} is not known; use 'margins' or a list of cells")
             return np.asarray(out | (instance.relations.height > 0))
         out[named_cells(instance, self.fixed, "fixed", "'margins' or a list of cells")] = True
         return out
@@ -142,7 +157,7 @@ class ControlledAdjustment(Method):
         """Whether senses are drawn from the key."""
         return isinstance(self.senses, str) and self.senses == "secret"
 
-    def notes(self, places: int) -> list[str]:
+    def readable(self, places: int) -> list[str]:
         """What makes a release of these options readable for whoever knows them; ``places``: decimals more than the table's that are published."""
         out = []
         if not self.secret:
@@ -157,6 +172,25 @@ class ControlledAdjustment(Method):
             )
         return out
 
+    @classmethod
+    def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Values:  # noqa: ARG003
+        """Values of which nothing more is told."""
+        return Values(Knowledge.adjusted(printed["value"]))
+
+    @classmethod
+    def notes(cls, result: Protection) -> list[str]:
+        """Cells without levels stay, and what makes a release readable."""
+        own = result.details.notes if isinstance(result.details, AdjustmentDetails) else ()
+        return [*unmoved(result, "have no protection levels and "), *own]
+
+    @classmethod
+    def from_batch(cls, *parameters: int) -> BatchRun:  # noqa: ARG003
+        """CTA(table): the least Σ cost·|v − a| on the table's own grid.
+
+        Senses and levels are drawn from the key; τ-ARGUS leaves senses to its solver and publishes the levels themselves, which can be undone.
+        """
+        return BatchRun(method=cls(), unit_costs=False)
+
     def stated(self) -> dict[str, Any]:
         """The options as the public may read them: nothing of senses or drawn levels."""
         out: dict[str, Any] = {"norm": self.norm}
@@ -167,21 +201,3 @@ class ControlledAdjustment(Method):
         if self.grid is not None and self.grid != "table":
             out["grid"] = str(self.grid)
         return out
-
-
-def named_cells(instance: Instance, given: Any, what: str, known: str) -> list[int]:
-    """Cells by number, or by their codes."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{what}={given!r} is not known; use {known}")
-    bare = not instance.labels.dims  # cells of bare equations have numbers only
-    try:
-        return [
-            instance.labels.find(int(cell) if bare and isinstance(cell, str) and cell.isdecimal() else cell)
-            for cell in given
-        ]
-    except InputError as error:
-        raise InputError(f"{what}: {error}") from None
-
-
-def _is_number(given: object) -> bool:
-    return isinstance(given, int | float) and not isinstance(given, bool)

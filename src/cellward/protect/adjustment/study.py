@@ -19,6 +19,7 @@ from cellward.exact import Bools, Floats, Ints
 from cellward.instance import Weights
 from cellward.protect.adjustment.cone import ByCones
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, PublishedGrid, value
+from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.draws import Room
 from cellward.protect.adjustment.equation import ByEquations
@@ -166,7 +167,7 @@ class DisclosureStudy:
 
     def __post_init__(self) -> None:
         p = self.protection
-        if "senses" not in p.details:
+        if not isinstance(p.details, AdjustmentDetails):
             name = p.method.get("name", "") or "no adjustment"
             if p.scaled is None and name == "controlled tabular adjustment":
                 raise VerificationError(f"a result called {p.status} has nothing to study; {p.reason}")
@@ -199,14 +200,19 @@ class DisclosureStudy:
     # ---- what was solved -----------------------------------------------------------------------------------------------------------------------
 
     @property
+    def _details(self) -> AdjustmentDetails:
+        assert isinstance(self.protection.details, AdjustmentDetails)
+        return self.protection.details
+
+    @property
     def cells(self) -> Ints:
         """The cells at risk, by number."""
-        return np.array(list(self.protection.details["senses"]), np.int64)
+        return np.array(list(self._details.senses), np.int64)
 
     @property
     def senses(self) -> Ints:
         """Which way each moves: +1 or −1."""
-        return np.array(list(self.protection.details["senses"].values()), np.int64)
+        return np.array(list(self._details.senses.values()), np.int64)
 
     @property
     def levels(self) -> Floats:
@@ -230,13 +236,15 @@ class DisclosureStudy:
     def problem(self) -> AdjustmentProblem:
         """The problem that was solved, in units of the table's last decimal."""
         p, i = self.protection, self.protection.instance
-        r, distance = i.relations, self.protection.measure
+        r, distance = i.relations, self.protection.sought.measure
         if not isinstance(distance, Distance):
             sensitive = np.zeros(i.cells, bool)
             sensitive[self.cells] = True
             distance = Distance("l1", i.weight, i.weight, i.weight_decimals, sensitive)
         still = Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs)) if r.rhs.any() else r
-        room = Room(p.allowed.lo - i.a, p.allowed.hi - i.a)
+        allowed = p.sought.allowed
+        assert allowed is not None
+        room = Room(allowed.lo - i.a, allowed.hi - i.a)
         return AdjustmentProblem.of(still, room, distance, i.decimals - i.beyond, PublishedGrid(i.a, 1, 10**i.beyond))
 
     @property

@@ -48,12 +48,12 @@ class BySums:
             time_limit_s=budget.left,
         )
         words = f"least squares by prices on the equations ({found.newton_steps} Newton steps, {found.steps} of conjugate gradients)"
-        check = Check(0.0, found.violation, max(found.gap, found.stationarity, found.complementarity))
+        check = Check(0.0, found.residual, max(found.gap, found.stationarity, found.complementarity))
         right = found.status == "optimal" or (check.gap <= GAP and check.violation <= GAP)
         if not right and self.otherwise is not None and self.otherwise.accepts(problem) is None:
             other = self.otherwise.solve(problem, budget)
             if other is not None:
                 return other
         return Continuous(
-            "optimal" if right else "unknown", self.name, words, found.z, found.objective, found.bound, None, check
+            "optimal" if right else "unknown", self.name, words, found.x, found.objective, found.bound, None, check
         )

@@ -35,7 +35,7 @@ from cellward.publication.knowledge import Knowledge
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
-from cellward.solve.session import Session
+from cellward.solve.warm_lp import WarmLp
 from cellward.table.levels import Levels
 from cellward.table.relations import Relations
 
@@ -163,10 +163,10 @@ class Capacity:
         return self.instance.relations.moves(self._free)
 
     @cached_property
-    def _session(self) -> Session:
+    def _lp(self) -> WarmLp:
         rows, none = self._rows, np.zeros(len(self._free))
         zero = np.zeros(rows.equations)
-        return Session(
+        return WarmLp(
             LinearModel(
                 cost=none,
                 lower=none,
@@ -247,8 +247,7 @@ class _Separation:
         """The cuts of all levels that fail."""
         if not len(self.judged):
             return []
-        session = self.capacity._session
-        session.restrict(self.lower, self.upper)
+        self.capacity._lp.restrict(np.arange(len(self.lower)), self.lower, self.upper)
         self._push()
         out: list[Cut] = []
         todo = set(self.judged.tolist())
@@ -284,7 +283,7 @@ class _Separation:
         self.capacity.effort.solved += 1
         try:
             outcome = ask(
-                self.capacity._session.maximise,
+                self.capacity._lp.maximise,
                 cost,
                 columns=len(cost),
                 rows=self.rows.equations,

@@ -2,7 +2,7 @@
 
 All roundings of a block obey Σ m·x = d, so what they cost above the linear relaxation is Σ |reduced cost|·|x − vertex|: the *excess* of a column.
 1. *Start*: the vertex, solved again around its fractional columns where they are few, else CP-SAT's first rounding.
-2. *Walk* (tables with dimensions): pairs of layers that are networks are moved against each other (see solve/walk.py).
+2. *Walk* (tables with dimensions): pairs of layers that are networks are moved against each other (see walk.py).
 3. *Neighbourhoods*: some layers, or the surroundings of a column with excess; columns of large reduced cost that sit where the vertex has them
    stay there; CP-SAT, and HiGHS beside it, decide the rest together. They grow while they are solved without a gain, and shrink when they are not
    solved in time.
@@ -24,14 +24,14 @@ from cellward.exact import Bools, Floats, Ints
 from cellward.protect.lattice.layers import codes_of, sides_of
 from cellward.protect.lattice.linear import unit_of
 from cellward.protect.lattice.problem import Block, Found
+from cellward.protect.lattice.stretch import Road
+from cellward.protect.lattice.walk import solve_walk
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-from cellward.solve.stretch import Road
-from cellward.solve.walk import solve_walk
 from cellward.table.relations import ranges
 
 STARTERS = 8
@@ -361,10 +361,8 @@ class _Search:
         road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.budget.seed)
         limit = None if self.budget.left is None else WALK_SHARE * self.budget.left
         most = self.effort.walk_positions if limit is None else math.inf
-        outcome = ask(
-            solve_walk, road, columns=len(self.part), target=self.target, positions=most, time_limit_s=limit,
-            threads=self.budget.threads,
-        )  # fmt: skip
+        part = self.budget.part(limit)
+        outcome = ask(solve_walk, road, part, columns=len(self.part), target=self.target, positions=most)
         self.interrupted |= outcome.interrupted
         if outcome.x is not None:
             self.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")

@@ -6,8 +6,8 @@ import numpy as np
 
 from cellward.exact import Bools, Ints
 from cellward.protect.lattice.model import LatticeModel
+from cellward.protect.lattice.stretch import Side
 from cellward.solve.model import LinearModel
-from cellward.solve.stretch import Side
 from cellward.table.relations import Relations
 
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from cellward import exact
-from cellward.errors import InputError, SolverError, VerificationError
+from cellward.errors import InputError
 from cellward.exact import LARGEST, Ints
-from cellward.instance import Instance
+from cellward.objective import Objective
+from cellward.protect.attempt import Attempt, few
 from cellward.protect.lattice.capacity import Capacity, Cut, guards
 from cellward.protect.lattice.linear import row_of
 from cellward.protect.lattice.model import LatticeModel as RoundingModel
@@ -25,11 +26,10 @@ from cellward.protect.perturbation.cutting_planes import CuttingPlanes, Fraction
 from cellward.protect.perturbation.decimals import near
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs
-from cellward.protect.perturbation.method import SHOWN
 from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
-from cellward.solve.budget import Budget
-from cellward.version import __version__
+from cellward.publication.knowledge import Knowledge
+from cellward.publication.values import Values
 
 if TYPE_CHECKING:
     from cellward.protect.perturbation.method import CellPerturbation
@@ -48,63 +48,46 @@ WIDENINGS = (0, 1, 2, 8)
 
 
 @dataclass(frozen=True)
-class Attempt:
+class PerturbationAttempt(Attempt):
     """The options of a :class:`CellPerturbation` on the intervals of one instance."""
 
-    options: CellPerturbation
+    method: CellPerturbation
     intervals: PerturbationIntervals
-    budget: Budget
-    key: bytes
-
-    @property
-    def instance(self) -> Instance:
-        """In the table's own units."""
-        return self.intervals.instance
 
     @cached_property
     def _objective(self) -> str:
-        return self.options.objective or ("between" if self.intervals.form == "base" else "distance")
-
-    @property
-    def _levels(self) -> bool:
-        """Whether levels are to be met."""
-        return not self.options.ignore_levels and (self.instance.asks or bool(self.instance.sensitivity.sums))
+        return self.method.objective or ("between" if self.intervals.form == "base" else "distance")
 
     def solve(self) -> Protection:
         """What comes of it."""
         instance, lo, hi = self.instance, self.intervals.lo, self.intervals.hi
         places = self._grid_places()
-        watched = self._guards(self.intervals) if self._levels else []
-        if impossible := self.options.unreachable(instance):
+        watched = self._guards(self.intervals) if self.levels else []
+        if impossible := self.method.unreachable(instance):
             cells = tuple(sorted({need.cell for need, _ in impossible if need.cell < instance.cells}))
-            more = "" if len(impossible) <= SHOWN else " (and more)"
-            words = f"{'; '.join(sentence for _, sentence in impossible[:SHOWN])}{more}, whatever is published"
-            reason = f"{words}; {self._remedy}"
-            return self._nothing("infeasible", reason, "levels of single cells", conflicting_cells=cells)
+            words = few([sentence for _, sentence in impossible])
+            reason = f"{words}, whatever is published; {self._remedy}"
+            return self.infeasible(reason, "levels of single cells", cells)
         for guard in watched:
             least, most = guard.room()
             lo, hi = np.maximum(lo, least), np.minimum(hi, most)
         if len(empty := np.flatnonzero(lo > hi)):
             names = f"the levels of {instance.labels.name(int(empty[0]))} leave no value that meets them against every attacker"
             reason = f"{names}; {self._remedy}"
-            return self._nothing(
-                "infeasible", reason, "levels of single cells", conflicting_cells=tuple(empty.tolist())
-            )
+            return self.infeasible(reason, "levels of single cells", empty.tolist())
         search = CuttingPlanes(self.intervals, self._costs, watched, self.budget, lo, hi, self._ends(lo, hi))
         found = search.solve()
         if found.status == "infeasible":
             reason = f"no table inside the intervals meets every level ({found.engine}); {self._remedy}"
-            return self._nothing("infeasible", reason, found.engine)
+            return self.infeasible(reason, found.engine)
         if found.v is None or found.status != "optimal":
-            within = "" if self.budget.time_limit_s is None else f" within {self.budget.time_limit_s} s"
-            reason = f"no protected table was found{within} ({found.engine}); give more time"
-            return self._nothing("failed", reason, found.engine, limit_reached=True)
-        for made in self._published(found, lo, hi, places):
-            if made.protected is not False or self.options.ignore_levels:
-                return made
+            reason = f"no protected table was found{self.within} ({found.engine}); give more time"
+            return self.failed(reason, found.engine)
+        if (made := self.first_protected(self._published(found, lo, hi, places))) is not None:
+            return made
         reason = f"no table on {self._grid_words} near the optimum ({found.engine}) was shown to protect"
         remedy = "give more time" if self.budget.over else f"give another grid, or {self._remedy}"
-        return self._nothing("failed", f"{reason}; {remedy}", found.engine, limit_reached=self.budget.over)
+        return self.failed(f"{reason}; {remedy}", found.engine, limit_reached=self.budget.over)
 
     # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
 
@@ -118,7 +101,7 @@ class Attempt:
         return Costs(up, -up)
 
     def _guards(self, intervals: PerturbationIntervals) -> list[Capacity]:
-        kind = self.options.knowledge
+        kind = self.method.knowledge
         known = intervals.knowledge(intervals.instance.a, kind)
         return guards(intervals.instance, known, intervals.told(kind), violated=VIOLATED)
 
@@ -136,11 +119,11 @@ class Attempt:
 
     def _grid_places(self) -> int:
         """Decimals more than the table's that the grid asks for."""
-        if self.options.grid is None:
+        if self.method.grid is None:
             return 0
         for places in range(MOST_PLACES + 1):
             try:
-                step = exact.scale_one(self.options.grid, self.instance.decimals + places, "grid", strict=True)
+                step = exact.scale_one(self.method.grid, self.instance.decimals + places, "grid", strict=True)
             except InputError:
                 continue
             if step <= 0:
@@ -148,14 +131,14 @@ class Attempt:
             check_grid(self.instance.finer(places), np.full(self.instance.cells, step))
             return places
         raise InputError(
-            f"grid={self.options.grid!r}: give a positive number of at most {self.instance.decimals + MOST_PLACES} decimals, such as 1, or None"
+            f"grid={self.method.grid!r}: give a positive number of at most {self.instance.decimals + MOST_PLACES} decimals, such as 1, or None"
         )
 
     @property
     def _grid_words(self) -> str:
-        if self.options.grid is None:
+        if self.method.grid is None:
             return f"{self.instance.decimals + self._most_places} decimals"
-        return f"multiples of {self.options.grid}"
+        return f"multiples of {self.method.grid}"
 
     # ---- what is published ----------------------------------------------------------------------------------------------------------------------
 
@@ -176,17 +159,17 @@ class Attempt:
             if not inside:
                 continue
             bound = self._objective_of(fine, whole)
-            if self.options.grid is None or self._on_grid(fine, whole, exact_places):
+            if self.method.grid is None or self._on_grid(fine, whole, exact_places):
                 yield self._made(fine, whole, found, bound)
             break
-        if self.options.grid is None:
+        if self.method.grid is None:
             places = self._most_places
             yield from self._in_decimals(found, lo, hi, bound)
         fine = self.intervals.finer(places)
         step = (
             1
-            if self.options.grid is None
-            else exact.scale_one(self.options.grid, fine.instance.decimals, "grid", strict=True)
+            if self.method.grid is None
+            else exact.scale_one(self.method.grid, fine.instance.decimals, "grid", strict=True)
         )
         for held in (found.held,) if found.needed is None else (found.held, found.needed):
             for more in (*WIDENINGS, None):
@@ -196,8 +179,8 @@ class Attempt:
                     yield made
                 if self.budget.over:
                     return
-        told = fine.told(self.options.knowledge)
-        if self.options.grid is not None and isinstance(told, BetweenMultiples):
+        told = fine.told(self.method.knowledge)
+        if self.method.grid is not None and isinstance(told, BetweenMultiples):
             yield from self._chosen_on_grid(fine, found, told, step, bound)
 
     def _chosen_on_grid(
@@ -221,7 +204,7 @@ class Attempt:
                 yield self._made(fine, v, replace(found, held=held), bound)
 
     def _on_grid(self, fine: PerturbationIntervals, v: Ints, places: int) -> bool:
-        step = Fraction(str(self.options.grid)) * 10 ** (self.instance.decimals + places)
+        step = Fraction(str(self.method.grid)) * 10 ** (self.instance.decimals + places)
         moving = fine.lo < fine.hi
         return step.denominator == 1 and not np.any(v[moving] % step.numerator)
 
@@ -293,8 +276,8 @@ class Attempt:
         model = RoundingModel(
             replace(fine.instance, weight=weight), AllowedSet(down, up, np.where(down < up, step, 0)), target
         )
-        boxes = isinstance(fine.told(self.options.knowledge), BetweenMultiples)
-        watched = self._guards(fine) if self._levels and not boxes else []
+        boxes = isinstance(fine.told(self.method.knowledge), BetweenMultiples)
+        watched = self._guards(fine) if self.levels and not boxes else []
         cuts = [Cut(cut.at, cut.coef, cut.least * fine.factor) for cut in found.cuts]
         rows = [row for cut in cuts if (row := row_of(model, cut)) is not None] if watched else []
         if len(model.impossible) or any(row.never(model.columns) for row in rows):
@@ -304,14 +287,14 @@ class Attempt:
         if answer.x is None:
             return None
         made = self._made(fine, model.values(answer.x), found, bound)
-        return made if snapping.last is None else made.knowing(snapping.last)
+        return made if snapping.last is None else replace(made, shown=made.shown.knowing(snapping.last.shown))
 
     def _made(self, fine: PerturbationIntervals, v: Ints, found: FractionalOptimum, bound: Fraction) -> Protection:
         """A table as a result; one that does not hold is the engine's fault."""
         objective = self._objective_of(fine, v)
-        near = Fraction(OPTIMAL) * max(Fraction(1), objective) if self.options.grid is None else Fraction(0)
+        near = Fraction(OPTIMAL) * max(Fraction(1), objective) if self.method.grid is None else Fraction(0)
         bound = min(bound, objective)
-        status = "optimal" if objective - bound <= near else "feasible"
+        status: Literal["optimal", "feasible"] = "optimal" if objective - bound <= near else "feasible"
         aim = fine.aim(self._objective)
         scale = 1 if aim is None else aim.scale
         allowed = fine.allowed
@@ -320,21 +303,15 @@ class Attempt:
             lo[found.held] = hi[found.held] = v[found.held]
             step[found.held] = 0
             allowed = AllowedSet(lo, hi, step)
-        try:
-            return self._protection(
-                fine,
-                status,
-                allowed=allowed,
-                knowledge=fine.knowledge(v, self.options.knowledge),
-                scaled=v,
-                bound_scaled=bound * fine.factor,
-                tolerance=near * fine.factor,
-                engine=found.engine,
-                multipliers=None if found.multipliers is None else found.multipliers * scale,
-                limit_reached=False,
-            )
-        except VerificationError as error:
-            raise SolverError(f"{found.engine} gave an answer that does not hold: {error}") from error
+        sought = Objective(
+            allowed=allowed,
+            aim=aim,
+            bound=bound * fine.factor,
+            tolerance=near * fine.factor,
+            multipliers=None if found.multipliers is None else found.multipliers * scale,
+        )
+        told = Values(fine.knowledge(v, self.method.knowledge))
+        return self.made(told, sought, status=status, engine=found.engine, fine=fine.instance)
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------
 
@@ -343,26 +320,12 @@ class Attempt:
         what = "base" if self.intervals.form == "base" else "distance"
         return f"choose a larger {what}, ask for lower levels, or free fixed cells"
 
-    def _nothing(self, status: Any, reason: str, engine: str, **facts: Any) -> Protection:
-        own = self.intervals
-        known = own.knowledge(self.instance.a, self.options.knowledge)
-        return self._protection(
-            own, status, allowed=own.allowed, knowledge=known, reason=reason, engine=engine, **facts
-        )
+    def stated(self) -> dict[str, Any]:
+        """The options."""
+        return {**self.method.stated(self.instance), "knowledge": self.method.knowledge}
 
-    def _protection(self, intervals: PerturbationIntervals, status: Any, **facts: Any) -> Protection:
-        return Protection(
-            instance=intervals.instance,
-            method={
-                "name": "cell perturbation",
-                **self.options.stated(self.instance),
-                "knowledge": self.options.knowledge,
-                "version": __version__,
-            },
-            status=status,
-            aim=intervals.aim(self._objective),
-            ignore_levels=self.options.ignore_levels,
-            seconds=self.budget.spent,
-            key=self.key,
-            **facts,
-        )
+    def untold(self) -> tuple[Objective, Knowledge]:
+        """Over the intervals."""
+        own = self.intervals
+        sought = Objective(allowed=own.allowed, aim=own.aim(self._objective))
+        return sought, own.knowledge(self.instance.a, self.method.knowledge)

@@ -21,7 +21,7 @@ from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-from cellward.solve.warm import WarmLp
+from cellward.solve.warm_lp import WarmLp
 
 PATIENCE = 5
 """Rounds that a cut may be slack before it is dropped."""
@@ -167,7 +167,7 @@ class Master:
     def solve(self, budget: Budget) -> Outcome:
         """The optimum with the cuts so far."""
         lp = self._warm
-        return ask(lp.solve, columns=self.form.model.columns, rows=lp.rows, time_limit_s=budget.left)
+        return ask(lp.solve, columns=self.form.model.columns, rows=lp.model.rows, time_limit_s=budget.left)
 
     def purge(self, v: Floats) -> None:
         """Drop the cuts that have been slack for long."""

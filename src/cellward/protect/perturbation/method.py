@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, ClassVar
 
+from cellward.errors import InputError
 from cellward.instance import Instance, by_level
-from cellward.protect.amounts import amounts, stated
+from cellward.protect.amounts import amounts, stated, stated_amounts
+from cellward.protect.attempt import SHOWN
 from cellward.protect.lattice.capacity import guards
 from cellward.protect.lattice.told_box import Requirement
 from cellward.protect.method import Method
+from cellward.protect.option import Amount, Flag, Grid, Word, option
+from cellward.protect.perturbation.attempt import PerturbationAttempt
 from cellward.protect.perturbation.intervals import Form, PerturbationIntervals
+from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
-from cellward.publication.knowledge import KINDS
+from cellward.publication.knowledge import KINDS, Knowledge
+from cellward.publication.values import Values
 from cellward.solve.budget import Budget
+from cellward.table.table import Table
 
-SHOWN = 3
-"""Levels named in a sentence."""
 OBJECTIVES: dict[Form, tuple[str, ...]] = {"base": ("between", "nearest"), "distance": ("distance",)}
 
 
@@ -39,12 +44,50 @@ class CellPerturbation(Method):
     ('optimal', 16)
     """
 
-    base: Any = None
-    within: Any = field(default=None, kw_only=True)
-    knowledge: str = field(default="strict", kw_only=True)
-    objective: str | None = field(default=None, kw_only=True)
-    grid: Any = field(default=None, kw_only=True)
-    ignore_levels: bool = field(default=False, kw_only=True)
+    word: ClassVar[str] = "perturb"
+    title: ClassVar[str] = "cell perturbation"
+    summary: ClassVar[str] = (
+        "Move cells inside small intervals: all sums hold, every protection level is met, the loss is least; no rounding need exist."
+    )
+
+    base: Any = option(
+        None,
+        Amount("base"),
+        "Between the multiples of this base, 5 unless given; or one a level of sums, 0=5,1=10 (0: cells that are no sum).",
+        first=True,
+    )
+    within: Any = option(
+        None,
+        Amount("distance"),
+        "Within this distance of their value, not between multiples of a base; or one a level of sums.",
+    )
+    knowledge: str = option(
+        "strict", Word(KINDS), "What attackers read out of a value: strict (the safe one) or paper."
+    )
+    objective: str | None = option(
+        None,
+        Word(("between", "nearest", "distance")),
+        "between: costs as in a rounding; nearest: the distance to the nearer multiple; within a distance: distance.",
+    )
+    grid: Any = option(None, Grid(), "Publish multiples of this, such as 1; none: the optimum with its decimals.")
+    ignore_levels: bool = option(False, Flag(), "Perturb without a look at the table's protection levels.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.base is not None and self.within is not None:
+            raise InputError(
+                "base and within: intervals are between multiples of a base, or within a distance; give one of the two"
+            )
+        if self.objective not in (None, *OBJECTIVES[self.form]):
+            known = " or ".join(map(repr, OBJECTIVES[self.form]))
+            raise InputError(
+                f"objective={self.objective!r} does not go with {'a base' if self.form == 'base' else 'a distance'}; use {known}"
+            )
+
+    @property
+    def ignores_levels(self) -> bool:
+        """Where told so."""
+        return self.ignore_levels
 
     @property
     def form(self) -> Form:
@@ -57,16 +100,7 @@ class CellPerturbation(Method):
         return 5 if given is None else given
 
     def accepts(self, instance: Instance) -> str | None:
-        """Any table; the options must be ones we know, and go together."""
-        if self.knowledge not in KINDS:
-            return f"knowledge={self.knowledge!r} is not known; use {' or '.join(map(repr, KINDS))}"
-        if self.base is not None and self.within is not None:
-            return (
-                "base and within: intervals are between multiples of a base, or within a distance; give one of the two"
-            )
-        if self.objective not in (None, *OBJECTIVES[self.form]):
-            known = " or ".join(map(repr, OBJECTIVES[self.form]))
-            return f"objective={self.objective!r} does not go with {'a base' if self.form == 'base' else 'a distance'}; use {known}"
+        """Any table; attackers that know values to be whole need a grid."""
         if self.grid is None and not self.ignore_levels and any(attacker.whole for attacker in instance.attackers):
             name = next(attacker.name for attacker in instance.attackers if attacker.whole)
             return f"attacker {name} knows that values are whole, which fractions would not be kept from; give a grid, such as grid=1"
@@ -74,9 +108,7 @@ class CellPerturbation(Method):
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The least perturbation that keeps every sum and meets every level; or that there is none."""
-        from cellward.protect.perturbation.attempt import Attempt  # loads scipy
-
-        return Attempt(self, self._intervals(instance), budget, key).solve()
+        return PerturbationAttempt(self, instance, budget, key, self._intervals(instance)).solve()
 
     def _intervals(self, instance: Instance) -> PerturbationIntervals:
         amount = amounts(instance, self._amount, "within" if self.form == "distance" else "base")
@@ -100,3 +132,18 @@ class CellPerturbation(Method):
         if self.grid is not None:
             out["grid"] = str(self.grid)
         return out
+
+    @classmethod
+    def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Values:
+        """Between the multiples of the stated base, or within the stated distance."""
+        form: Form = "distance" if "within" in stated else "base"
+        amount = stated_amounts(
+            table, stated["within" if form == "distance" else "base"], "within" if form == "distance" else "base"
+        )
+        kind = stated.get("knowledge", "strict")
+        return Values(Knowledge.perturbed(printed["value"], amount, form=form, kind=kind, a=table.scaled))
+
+    @classmethod
+    def notes(cls, result: Protection) -> list[str]:
+        """Cells may stay where they are."""
+        return unmoved(result, "are multiples of their base and " if "base" in result.method else "")

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import Ints
 from cellward.instance import Instance, by_level
-from cellward.protect.amounts import amounts, stated
+from cellward.protect.amounts import amounts, stated, stated_amounts
 from cellward.protect.lattice.engines import ENGINES
 from cellward.protect.lattice.model import check_grid
 from cellward.protect.lattice.problem import LatticeEngine
-from cellward.protect.method import Method
-from cellward.protect.rounding.attempt import Attempt
+from cellward.protect.method import BatchRun, Method, Parameter, TauArgus
+from cellward.protect.option import Amount, Cells, Flag, Whole, Word, option
+from cellward.protect.perturbation.method import CellPerturbation
+from cellward.protect.rounding.attempt import RoundingAttempt
+from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
-from cellward.publication.knowledge import KINDS
+from cellward.publication.knowledge import KINDS, SMALL, Knowledge
+from cellward.publication.values import Values
 from cellward.solve.budget import Budget
+from cellward.table.table import Table
 
 MOST_STEPS = 100
-GOALS, SMALL_COUNTS = ("least", "any"), ("free", "up", "zero")
+GOALS = ("least", "any")
 
 
 @dataclass(frozen=True)
@@ -44,35 +50,73 @@ class ControlledRounding(Method):
     ('optimal', 16)
     """
 
+    word: ClassVar[str] = "round"
+    title: ClassVar[str] = "controlled rounding"
+    summary: ClassVar[str] = (
+        "Round a table to multiples of a base: all sums hold, every protection level is met, the change is least."
+    )
+    tauargus: ClassVar[TauArgus | None] = TauArgus(
+        "RND",
+        "_Round",
+        (
+            Parameter("the base", None, 1, 10**8),
+            Parameter("the number of steps", 0, 0, 99),
+            Parameter("the time in minutes", 10, 1, 10**5),
+            Parameter("partitions", 0, 0, 1),
+            Parameter("the stop rule", 2, 1, 2),
+            Parameter("unit costs", 1, 0, 1),
+        ),
+    )
     engines: ClassVar[tuple[LatticeEngine, ...]] = ENGINES
 
-    base: Any = 5
-    knowledge: str = field(default="strict", kw_only=True)
-    ignore_levels: bool = field(default=False, kw_only=True)
-    max_steps: int = field(default=1, kw_only=True)
-    goal: str = field(default="least", kw_only=True)
-    unbiased: bool = field(default=False, kw_only=True)
-    small_counts: str = field(default="free", kw_only=True)
-    only: Any = field(default=None, kw_only=True)
+    base: Any = option(
+        5,
+        Amount("base"),
+        "Base in the table's units; or one a level of sums, 0=5,1=10 (0: cells that are no sum).",
+        first=True,
+    )
+    knowledge: str = option(
+        "strict", Word(KINDS), "What attackers read out of a value: strict (the safe one) or paper."
+    )
+    max_steps: int = option(
+        1,
+        Whole(1, MOST_STEPS),
+        "Where no rounding exists, try multiples up to so many bases away; the number is published.",
+    )
+    goal: str = option("least", Word(GOALS), "least: the nearest rounding; any: some rounding, as fast as possible.")
+    unbiased: bool = option(False, Flag(), "Round up as often as values ask for on average, instead of to the nearest.")
+    small_counts: str = option(
+        "free", Word(SMALL), "Counts below their base are free to become 0, never do (up), or always do (zero)."
+    )
+    only: Any = option(
+        None,
+        Cells(("leaves", "totals")),
+        "Round only the leaves, only the totals, or only these cells; the others follow unit by unit.",
+    )
+    ignore_levels: bool = option(False, Flag(), "Round without a look at the table's protection levels.")
 
-    def accepts(self, instance: Instance) -> str | None:
-        """Any table; the options must be ones we know, and go together."""
-        for name, words in (("knowledge", KINDS), ("goal", GOALS), ("small_counts", SMALL_COUNTS)):
-            if (given := getattr(self, name)) not in words:
-                return f"{name}={given!r} is not known; use {' or '.join(map(repr, words))}"
-        steps = self.max_steps
-        if not isinstance(steps, int) or isinstance(steps, bool) or not 1 <= steps <= MOST_STEPS:
-            return f"max_steps={steps!r}: give a whole number from 1 to {MOST_STEPS}"
-        if not isinstance(self.unbiased, bool):
-            return f"unbiased={self.unbiased!r}: give True or False"
-        if self.unbiased and (steps > 1 or self.goal == "any" or self.only is not None):
-            return "unbiased: it is for roundings of all cells to neighbouring multiples; leave out max_steps, goal and only"
-        if self.small_counts != "free" and (steps > 1 or self.only is not None):
-            return (
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.unbiased and (self.max_steps > 1 or self.goal == "any" or self.only is not None):
+            raise InputError(
+                "unbiased: it is for roundings of all cells to neighbouring multiples; leave out max_steps, goal and only"
+            )
+        if self.small_counts != "free" and (self.max_steps > 1 or self.only is not None):
+            raise InputError(
                 "small_counts: it is for roundings of all cells to neighbouring multiples; leave out max_steps and only"
             )
         if self.only is not None and self.knowledge == "paper":
-            return "only: cells that follow move even where they are multiples, which knowledge='paper' rules out; use 'strict'"
+            raise InputError(
+                "only: cells that follow move even where they are multiples, which knowledge='paper' rules out; use 'strict'"
+            )
+
+    @property
+    def ignores_levels(self) -> bool:
+        """Where told so."""
+        return self.ignore_levels
+
+    def accepts(self, instance: Instance) -> str | None:
+        """Any table; some rounding, as fast as possible, only without levels."""
         if self.goal == "any" and not self.ignore_levels and (instance.asks or instance.sensitivity.sums):
             return "goal='any': the table asks for protection levels; use goal='least', or round without them (ignore_levels)"
         return None
@@ -83,31 +127,73 @@ class ControlledRounding(Method):
         _refuse_overflow(instance, base, self.max_steps)
         check_grid(instance, np.where(rounded, base, 1))
         for steps in range(1, self.max_steps + 1):
-            attempt = Attempt(self, instance, base, rounded, steps, budget, key)
-            found = attempt.solve()
+            found = RoundingAttempt(self, instance, budget, key, base, rounded, steps).solve()
             if found.status != "infeasible":
                 break
         return self._with_proposal(found) if found.status == "infeasible" else found
 
     def _with_proposal(self, found: Protection) -> Protection:
         """Where no rounding exists, a perturbation between the same multiples may."""
-        from cellward.protect.perturbation import CellPerturbation
-
         proposal = CellPerturbation(self.base, knowledge=self.knowledge, ignore_levels=self.ignore_levels)
         if proposal.accepts(found.instance) or proposal.unreachable(found.instance):
             return found
-        return replace(found, proposal=proposal, reason=f"{found.reason}; or perturb the cells (--method perturb)")
+        assert found.failure is not None
+        reason = f"{found.reason}; or perturb the cells (cellward perturb)"
+        return replace(found, failure=replace(found.failure, proposal=proposal, reason=reason))
+
+    @classmethod
+    def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Values:
+        """Multiples of the stated base, so many steps away at most."""
+        v, steps = printed["value"], stated.get("steps", 1)
+        if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
+            raise InputError(f"steps: {steps!r} is not a whole number from 1 to {MOST_STEPS}")
+        bases = stated_amounts(table, stated["base"], "base")
+        off = np.flatnonzero(v % np.maximum(bases, 1))
+        if len(off) and not stated.get("only"):  # cells that only followed the rounded ones are published as they came
+            i = int(off[0])
+            value, grid = (exact.short(int(x[i]), table.decimals) for x in (v, bases))
+            raise InputError(
+                f"the published value {value} of {table.labels.name(i)} is no multiple of {grid}; give the base that was used"
+            )
+        return Values(
+            Knowledge.rounded(
+                v,
+                bases,
+                kind=stated.get("knowledge", "strict"),
+                steps=steps,
+                a=table.scaled,
+                small=stated.get("small_counts", "free"),
+                lower=table.lower,
+                upper=table.upper,
+            )
+        )
+
+    @classmethod
+    def notes(cls, result: Protection) -> list[str]:
+        """Multiples stay, and more steps are told."""
+        out = unmoved(result, "are multiples of their base and ")
+        if (steps := result.method["steps"]) > 1:
+            out.append(
+                f"fewer steps do not do; values are multiples less than {steps} bases away, and the release says so"
+            )
+        return out
+
+    @classmethod
+    def from_batch(cls, *parameters: int) -> BatchRun:
+        """RND(table, base, steps, minutes, partitions, stop rule, unit costs): steps 0 are neighbouring multiples, stop rule 1 the first one found.
+
+        Partitions are τ-ARGUS' way through tables that are too large for it; ours are solved whole.
+        """
+        base, steps, minutes, _, stop, unit = parameters
+        method = cls(base, max_steps=steps + 1, goal="any" if stop == 1 else "least")
+        return BatchRun(method=method, unit_costs=unit == 1, time_limit_s=60.0 * minutes)
 
     def _rounded(self, instance: Instance) -> NDArray[np.bool_]:
         """The cells to be rounded."""
         if self.only is None:
             return np.ones(instance.cells, bool)
         if isinstance(self.only, str):
-            if self.only not in ("leaves", "totals"):
-                raise InputError(f"only={self.only!r} is not known; use 'leaves', 'totals' or a list of cells")
             return np.asarray((instance.relations.height > 0) == (self.only == "totals"))
-        if not isinstance(self.only, Iterable):
-            raise InputError(f"only={self.only!r} is not known; use 'leaves', 'totals' or a list of cells")
         out = np.zeros(instance.cells, bool)
         out[[instance.labels.find(cell) for cell in self.only]] = True
         return out

@@ -12,6 +12,7 @@ from cellward import exact
 from cellward.errors import InputError, brief
 from cellward.risk.attacker import Cell
 from cellward.risk.manual import Manual
+from cellward.table.levels import level_of
 from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
 from cellward.tauargus.batch.batch_table import BatchTable
@@ -133,7 +134,7 @@ def _changed(table: Table, said: Said, percent: str) -> Table:
             lpl[i] = min(level, int(table.scaled[i]))
     for i, (below, above) in said.levels.items():
         if status[i] == CellStatus.UNSAFE:
-            lpl[i], upl[i] = (exact.scale_one(own, table.decimals, "PL", "up") for own in (below, above))
+            lpl[i], upl[i] = (level_of(own, table.decimals, "PL", table.labels.name(i)) for own in (below, above))
     return table.with_sensitivity(replace(s, status=status, lpl=lpl, upl=upl))
 
 

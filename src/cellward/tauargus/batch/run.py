@@ -16,15 +16,16 @@ from cellward.audit.audit import audit
 from cellward.errors import InputError
 from cellward.exact import Ints
 from cellward.files.whole import check_folder, write_whole
+from cellward.protect.method import BatchRun
 from cellward.protection import Protection
-from cellward.publication.knowledge import Knowledge
 from cellward.publication.release import Release
+from cellward.publication.withheld import Withheld
 from cellward.risk.attacker import Attacker
 from cellward.table.link import link
 from cellward.table.table import Table
 from cellward.tauargus.batch.apriori import Said, apply, take
 from cellward.tauargus.batch.batch_table import BatchTable
-from cellward.tauargus.batch.methods import Solution, solution_of
+from cellward.tauargus.batch.methods import solution_of
 from cellward.tauargus.batch.sessions import BatchSession, sessions_of
 from cellward.tauargus.batch.tables import tables_of
 from cellward.tauargus.files.arb import Apriori, Recode, Suppress, WriteTable, read_arb
@@ -175,7 +176,7 @@ class _Run:
     # ---- protecting ------------------------------------------------------------------------------------------------------------------------
 
     def _protect(self, step: Suppress, states: list[_State], numbers: list[int]) -> None:
-        solution = solution_of(step)
+        solution, called = solution_of(step)
         mine = [states[k] for k in numbers]
         table = mine[0].table if len(mine) == 1 else link(*(state.table for state in mine))
         found = solution.method.protect(
@@ -187,17 +188,18 @@ class _Run:
             key=self.key,
         )
         self.protections.append(found)
-        if found.scaled is None:
+        if not found.releasable:
             self.infeasible = f"{step.where}: {found.status}; {found.reason}"
             return
-        published = found.release().scaled
+        published = found.release().publication.start
         for state in mine:
             state.published = published if len(mine) == 1 else _part(state.table, table, published)
-            state.protection, state.suffix = found, solution.suffix
+            state.protection, state.suffix = found, called.suffix
         self.lines.append(self._said(step, solution, found))
 
-    def _said(self, step: Suppress, solution: Solution, found: Protection) -> str:
-        held = "every level shown to hold" if found.knowledge.intervals else "every cell at risk is off by its level"
+    def _said(self, step: Suppress, solution: BatchRun, found: Protection) -> str:
+        told = found.knowledge is not None and found.knowledge.intervals
+        held = "every level shown to hold" if told else "every cell at risk is off by its level"
         shown = {None: "no levels asked", True: held}.get(found.protected, "levels not looked at")
         loss, names = found.loss(), [attacker.name for attacker in found.instance.attackers]
         more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
@@ -237,10 +239,12 @@ class _Run:
     def _certify(self, protection: Protection, path: Path) -> None:
         """The proof goes beside the first output of a protected table."""
         self.certified.append(protection)
-        proofs = [(protection, CERTIFICATE)] + ([] if protection.sums is None else [(protection.sums, OF_SUMS)])
+        proofs = [(protection.certificate(), CERTIFICATE)]
+        if (of_sums := protection.certificate_of_sums()) is not None:
+            proofs.append((of_sums, OF_SUMS))
         with tempfile.TemporaryDirectory(prefix="cellward-") as folder:
             for proven, ending in proofs:
-                file = proven.certificate().save(Path(folder) / (path.name + ending))
+                file = proven.save(Path(folder) / (path.name + ending))
                 self.outputs.append((path.with_name(file.name), file.read_bytes(), False))
 
     def finish(self) -> Done:
@@ -299,13 +303,12 @@ def _intervals(table: Table, hidden: NDArray[np.bool_], threads: int | None) -> 
         return {}
     release = Release(
         labels=table.labels,
-        scaled=np.where(hidden, 0, table.scaled),
+        publication=Withheld.of(table.scaled, cells),
         decimals=table.decimals,
         method={"name": "suppression"},
         relations=table.relations,
         lower=table.lower,
         upper=table.upper,
-        knowledge=Knowledge.suppressed(table.scaled, cells),
         digest="",
     )
     found = audit(release, table=table, cells=cells.tolist(), threads=threads or 1).intervals

@@ -1,8 +1,7 @@
-"""Cells of a ``.tab`` file once they are a table: their order, totals that are empty or safe, and contributors known by rank only."""
+"""Cells of a ``.tab`` file once they are a table: their order, and totals that are empty or safe."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,20 +9,6 @@ import numpy as np
 from cellward.exact import Ints
 from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
-
-
-class Ranks(Sequence[str]):
-    """What the contributors are called: nobody knows more than their rank in a cell."""
-
-    def __init__(self, table: Table) -> None:
-        self._labels, self._cells = table.labels, table.cells
-
-    def __len__(self) -> int:
-        return 20 * self._cells
-
-    def __getitem__(self, unit):  # type: ignore[no-untyped-def]
-        rank, cell = divmod(unit, self._cells)
-        return f"number {rank + 1} of {self._labels.name(cell)}"
 
 
 def in_code_order(table: Table) -> Table:

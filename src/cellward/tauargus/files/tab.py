@@ -18,11 +18,11 @@ from cellward.errors import InputError, brief
 from cellward.exact import Ints, Numbers
 from cellward.files.text import naming, read_text
 from cellward.hierarchy import Hierarchy
-from cellward.table.contributions import Contributions
 from cellward.table.frame import LongSpec, build_from_frame
+from cellward.table.ranks import ranked
 from cellward.table.table import Table
 from cellward.tauargus.files.asc import separated, with_point
-from cellward.tauargus.files.cells import Ranks, in_code_order, with_empty_totals, with_safe_totals
+from cellward.tauargus.files.cells import in_code_order, with_empty_totals, with_safe_totals
 from cellward.tauargus.files.codes import Codes, as_one, hierarchy_of, missing_codes
 from cellward.tauargus.files.grc import closed
 from cellward.tauargus.files.rda import Metadata, Variable, read_rda
@@ -315,15 +315,7 @@ class _Reading:
             raise InputError(
                 f"{self._place(i, self.largest[0].name)}: the largest contributions do not descend; sort them, the largest first"
             )
-        unit = np.where(top > 0, np.arange(top.size, dtype=np.int64).reshape(top.shape), -1)
-        negative = bool((table.scaled < 0).any())
-        return replace(
-            table,
-            contributions=Contributions(
-                records=0, rows=rows, units=rows, size=size, top=np.maximum(top, 0), unit=unit,
-                names=Ranks(table), negative=negative,
-            ),
-        )  # fmt: skip
+        return replace(table, contributions=ranked(table, rows, size, top, negative=bool((table.scaled < 0).any())))
 
 
 def _names(many: int) -> list[str]:

@@ -1,0 +1,93 @@
+"""Shown: what is shown of a publication, each part when it is first asked for: the levels by witnesses, the least objective by a proof."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from cellward.audit.bound import BoundProof, nothing_proven, prove_bound
+from cellward.audit.evidence import Evidence, show_levels
+from cellward.audit.sums_as_cells import instance_of_sums, publication_of_sums
+from cellward.instance import Instance
+from cellward.objective import Objective
+from cellward.publication.publication import Publication
+
+LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
+"""A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
+
+
+class ShownLevels:
+    """What is shown of the levels of one instance by what is published of it."""
+
+    def __init__(self, instance: Instance, publication: Publication) -> None:
+        self.instance, self.publication = instance, publication
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Witness tables, or the requirements that fail."""
+        return show_levels(self.instance, self.publication)
+
+    @cached_property
+    def sums(self) -> Shown | None:
+        """The same seen with the sums of cells at risk as further cells, for what is to be shown of them; None where there are none."""
+        knowledge = self.publication.knowledge
+        extended = instance_of_sums(self.instance, knowledge) if knowledge.intervals else None
+        if extended is None:
+            return None
+        many = len(self.instance.sensitivity.sums)
+        return Shown(extended, publication_of_sums(knowledge, many), Objective(), "feasible")
+
+
+class Shown:
+    """What is shown of one instance and what is published of it (None: nothing)."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        publication: Publication | None,
+        sought: Objective,
+        status: str,
+        levels: ShownLevels | None = None,
+    ) -> None:
+        self.instance, self.publication, self.sought, self.status = instance, publication, sought, status
+        self.levels = ShownLevels(instance, publication) if levels is None and publication is not None else levels
+
+    def knowing(self, other: Shown) -> Shown:
+        """The same with what was shown already of the same values against the same attackers."""
+        mine, known = self.publication, other.publication
+        same = mine is not None and known is not None and np.array_equal(mine.start, known.start)
+        return Shown(self.instance, mine, self.sought, self.status, other.levels) if same else self
+
+    @property
+    def evidence(self) -> Evidence:
+        """Witness tables for the levels, or the requirements that fail."""
+        assert self.levels is not None
+        return self.levels.evidence
+
+    @property
+    def sums(self) -> Shown | None:
+        """What is shown of the sums of cells at risk; None where there are none."""
+        return None if self.levels is None else self.levels.sums
+
+    @cached_property
+    def bound(self) -> BoundProof:
+        """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
+        allowed, values = self.sought.allowed, None if self.publication is None else self.publication.v
+        if allowed is None or (self.sought.measure is not None and values is not None):
+            return nothing_proven()
+        # What is not called optimal cannot be proven so: the root's bound is then all there is to get.
+        nodes = (
+            1
+            if self.status == "feasible"
+            else max(LEAST_NODES, min(MOST_NODES, SEARCHED // max(self.instance.cells, 1)))
+        )
+        return prove_bound(
+            self.instance,
+            allowed,
+            v=values,
+            aim=self.sought.aim,
+            multipliers=self.sought.multipliers,
+            most_nodes=nodes,
+            search=self.sought.search,
+        )

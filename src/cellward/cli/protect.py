@@ -1,0 +1,126 @@
+"""cellward round | perturb | adjust …: protect a table by one method and write its release with a certificate."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cellward.cli.finish import finish
+from cellward.cli.options import AS_JSON, ATTACKERS, SHOW, Options, in_panel, with_options
+from cellward.cli.progress import ending_on_interrupt, spinner
+from cellward.cli.reading import read_table, reads_a_table
+from cellward.errors import InputError
+from cellward.formats.attackers import read_attackers
+from cellward.outputs import summary, write_outputs
+from cellward.protect.method import Method
+from cellward.protect.methods import from_texts, written
+from cellward.protect.option import Option, options_of, text_by_level
+
+
+def command(method: type[Method]) -> Callable[..., None]:
+    """The command of a method, with its options read off their declarations."""
+
+    @reads_a_table
+    @with_options(_declared(method), "choosing")
+    def protect(
+        source: Annotated[
+            Path, typer.Argument(metavar="INPUT", help="A .jj file, or a long table in .csv, .tsv or .parquet.")
+        ],
+        out: Annotated[
+            Path,
+            typer.Option(
+                help="Folder for release.csv (public), protection.json and certificate.json.gz (confidential)."
+            ),
+        ],
+        attackers: Annotated[Path | None, ATTACKERS] = None,
+        key: Annotated[
+            str | None, typer.Option(help="Secret of 64 hexadecimal digits that salts the proof; random unless given.")
+        ] = None,
+        weights: Annotated[
+            str | None,
+            typer.Option(
+                help="How deviations are weighted: table (the table's own), totals (ten times more from level to level of sums), "
+                "relative (1/value), equal, or one a level, 0=1,1=20. "
+                f"Default: {method.default_weights or 'equal'}."
+            ),
+        ] = None,
+        time_limit_s: Annotated[
+            float | None,
+            typer.Option(
+                "--time-limit-s", "--time-limit", help="Seconds; the best table found by then is given with its gap."
+            ),
+        ] = None,
+        seed: Annotated[int, typer.Option(help="Breaks ties inside the solvers.")] = 0,
+        threads: Annotated[int, typer.Option(help="Solver threads.")] = 1,
+        as_json: Annotated[bool, AS_JSON] = False,
+        show: Annotated[bool, SHOW] = False,
+        *,
+        choosing: dict[str, Any],
+        reading: dict[str, Any],
+    ) -> None:
+        chosen, secret = from_texts(method, choosing), _key(key)
+        with spinner(f"reading {source.name}"):
+            table = read_table(source, reading)
+        with spinner(f"protecting {table.cells:,} cells"), ending_on_interrupt():
+            known = None if attackers is None else read_attackers(attackers, table)
+            result = chosen.protect(
+                table,
+                weights=None if weights is None else text_by_level(weights, "--weights"),
+                attackers=known,
+                time_limit_s=time_limit_s,
+                seed=seed,
+                threads=threads,
+                key=secret,
+            )
+
+        def write() -> list[Path]:
+            return write_outputs(result, out, summary(result, verified=True))
+
+        finish(result, table, out, write, as_json=as_json, show=show)
+
+    return protect
+
+
+def _declared(method: type[Method]) -> Options:
+    """The method's options as typer takes them; None is not given."""
+    found = {}
+    for name, option in options_of(method).items():
+        if option.on_command_line:
+            found[name] = (
+                _annotation(option),
+                typer.Option(None, *_names(method, name, option), help=_help(method, name, option)),
+            )
+    return in_panel(found, "The method")
+
+
+def _annotation(option: Option) -> Any:
+    return list[str] | None if option.kind.texts is list else option.kind.texts | None
+
+
+def _names(method: type[Method], name: str, option: Option) -> list[str]:
+    """A flag that is true unless told has another form."""
+    told = option.kind.texts is bool and _default(method, name) is True
+    return [f"{written(name)}/{written(f'no_{name}')}"] if told else [written(name)]
+
+
+def _default(method: type[Method], name: str) -> Any:
+    return method.__dataclass_fields__[name].default  # type: ignore[attr-defined]
+
+
+def _help(method: type[Method], name: str, option: Option) -> str:
+    default = _default(method, name)
+    if default is None or default is False:
+        return option.help
+    words = "yes" if default is True else ",".join(default) if isinstance(default, tuple) else default
+    return f"{option.help} Default: {words}."
+
+
+def _key(text: str | None) -> bytes | None:
+    """The key from its hexadecimal digits."""
+    if text is None:
+        return None
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise InputError("--key: give 64 hexadecimal digits, or leave it out") from None

@@ -1,0 +1,89 @@
+"""cellward run: everything from the records to the release as a job file or a τ-ARGUS batch says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cellward.cli.exits import BAD_INPUT, FAILED, INFEASIBLE, say
+from cellward.cli.finish import finish
+from cellward.cli.options import AS_JSON, SHOW
+from cellward.cli.progress import ending_on_interrupt, spinner
+from cellward.errors import InputError
+from cellward.job import Job
+from cellward.report.sections.findings import findings_section
+from cellward.report.terminal import render
+from cellward.tauargus.batch import Batch
+
+
+def run(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="JOB", help="A job file .toml (input, roles, rules, method, output), or a τ-ARGUS batch .arb."
+        ),
+    ],
+    as_json: Annotated[bool, AS_JSON] = False,
+    show: Annotated[
+        bool,
+        SHOW,
+    ] = False,
+    statuses: Annotated[
+        str, typer.Option(help="Statuses in a batch's outputs: tauargus, sdmx (CONF_STATUS, OBS_STATUS) or rtauargus.")
+    ] = "tauargus",
+) -> None:
+    """Do everything from the records to the release as a job file says; the same job makes the same release."""
+    if source.suffix.lower() == ".arb":
+        if show:
+            raise InputError("--show: a batch shows what it writes; leave it out")
+        _run_batch(source, statuses, as_json=as_json)
+        return
+    if statuses != "tauargus":
+        raise InputError("--statuses: it is for the outputs of τ-ARGUS batches, and a job has none; leave it out")
+    job = Job.read(source)
+    with spinner(f"reading {job.source.name}"):
+        table = job.table()
+    if not as_json:
+        typer.echo(job.name)
+        render([findings_section(table)])
+    if job.method is None:
+        kept = job.write_table(table)
+        if not as_json:
+            typer.echo(f"  {kept}  (confidential)" if kept is not None else repr(table))
+        else:
+            typer.echo(json.dumps({"cells": table.cells, "sensitive": len(table.sensitive)}))
+        return
+    with spinner(f"protecting {table.cells:,} cells"), ending_on_interrupt():
+        result = job.protect(table)
+    finish(result, table, job.folder, lambda: job.write(table, result), as_json=as_json, show=show)
+    if job.key is None and not as_json:
+        typer.echo(
+            "note: the job names no key, so one was drawn (see protection.json); name it to make the same bytes again"
+        )
+
+
+def _run_batch(source: Path, statuses: str, *, as_json: bool) -> None:
+    """Carry out a τ-ARGUS batch, or say of each command why not."""
+    batch = Batch(source)
+    if batch.refusals:
+        for sentence in batch.refusals:
+            say(sentence)
+        raise typer.Exit(BAD_INPUT)
+    with spinner(f"running {source.name}"), ending_on_interrupt():
+        done = batch.run(statuses=statuses)
+    if as_json:
+        tables = [{"cells": table.cells, "sensitive": len(table.sensitive)} for table in done.tables]
+        results = [{"status": p.status, "objective": p.objective, "protected": p.protected} for p in done.protections]
+        files = [{"file": str(path), "public": public} for path, public in done.files]
+        typer.echo(json.dumps({"tables": tables, "protections": results, "files": files}))
+    else:
+        for line in done.lines:
+            typer.echo(line)
+        for path, public in done.files:
+            typer.echo(f"  {path}  ({'public' if public else 'confidential'})")
+    if done.infeasible:
+        say(f"{done.infeasible}; nothing was written")
+        raise typer.Exit(FAILED if done.protections[-1].status == "failed" else INFEASIBLE)

@@ -1,0 +1,27 @@
+"""AdjustmentDetails: what an adjustment keeps of its result for the data holder's eyes: form, check, senses and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cellward.protect.adjustment.continuous import Check
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdjustmentDetails:
+    """``continuous``: the distance of the continuous optimum; ``flipped``: senses that were turned; ``bent``: levels that gave way."""
+
+    form: str
+    continuous: float
+    check: Check | None
+    flipped: int
+    bent: Any
+    senses: Mapping[int, int]
+    levels: Mapping[int, str]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As protection.json holds it."""
+        return asdict(self)

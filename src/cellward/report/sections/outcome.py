@@ -1,0 +1,89 @@
+"""Outcome: what came of a protection in a few lines: status, proof, protection, notes, and the files written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cellward.protect.methods import method_titled
+from cellward.protection import Protection
+from cellward.report.section import Lines, Section
+from cellward.table.table import Table
+
+
+def outcome(result: Protection, table: Table) -> Section:
+    """Of a result that may be released; of any other, why not."""
+    if not result.releasable or result.publication is None:
+        status = result.status if result.publication is None else "not protected"
+        return Section("outcome", (Lines((f"{status}: {reason_of(result)}. Nothing was written.",)),))
+    return Section(
+        "outcome",
+        (
+            Lines(
+                (
+                    repr(table),
+                    _status(result),
+                    f"verified: every equation holds exactly, every value is allowed ({result.seconds:.2f} s, {result.engine})",
+                    _proven(result),
+                    _shown(result),
+                    *(f"note: {note}" for note in notes(result)),
+                )
+            ),
+        ),
+    )
+
+
+def notes(result: Protection) -> list[str]:
+    """What the method has to say of its result."""
+    method = method_titled(result.method.get("name"))
+    return [] if method is None else method.notes(result)
+
+
+def reason_of(result: Protection) -> str:
+    """Why nothing may be released, as a clause."""
+    return result.reason or (result.missing[0] if result.publication is not None else "")
+
+
+def files(paths: Sequence[Path], eyes: dict[str, str]) -> Section:
+    """The files written, and for whose eyes each is."""
+    return Section("files", (Lines(tuple(f"  {path}  ({eyes.get(path.name, 'confidential')})" for path in paths)),))
+
+
+def _status(result: Protection) -> str:
+    """Status and changes; what is called least is what was made small."""
+    loss = result.loss()
+    least = "proven least" if result.status == "optimal" else f"not proven least, gap {100 * (result.gap or 0):.3g} %"
+    changes = f"{loss.sum_abs:,}, largest {loss.max_abs:,}, {loss.changed:,} cells changed"
+    if result.objective == loss.sum_abs:
+        return f"{result.status}: sum of changes {loss.sum_abs:,} ({least}), largest {loss.max_abs:,}, {loss.changed:,} cells changed"
+    named = "weighted sum of changes" if result.sought.plain else "objective"
+    return f"{result.status}: {named} {result.objective:,} ({least}); plain sum of changes {changes}"
+
+
+def _proven(result: Protection) -> str:
+    """What of the optimum is proven in exact arithmetic."""
+    what = "sum of changes" if result.sought.plain else "objective"
+    if result.certified_bound is None:
+        return f"certified: no bound on the {what} was proven"
+    told = result.knowledge
+    drawn = "" if told is None or told.intervals else " with the same senses and levels"
+    if result.certified_bound == result.objective:
+        return f"certified: no smaller {what} exists{drawn}, proven in exact arithmetic"
+    claim = "; that it is least is the solver's word" if result.status == "optimal" else ""
+    return f"certified: no {what} below {result.certified_bound:,} exists{drawn}, proven in exact arithmetic{claim}"
+
+
+def _shown(result: Protection) -> str:
+    """What of the protection is shown."""
+    if result.protected is None:
+        return "protection: no levels asked"
+    if result.ignore_levels:
+        return "protection: NOT LOOKED AT, the levels were ignored (--ignore-levels)"
+    evidence, count = result.evidence, len(result.instance.attackers)
+    head = f"protected: {evidence.requirements:,} requirements against {count:,} attacker{'s' * (count > 1)}"
+    if result.knowledge is not None and not result.knowledge.intervals:
+        return f"{head} met by distance: each value is published at least its level away from the truth"
+    sums = "" if result.sums is None else (
+        f", {result.sums.evidence.requirements:,} on sums of cells by {len(result.sums.evidence.shown):,} more"
+    )  # fmt: skip
+    return f"{head} shown by {len(evidence.shown):,} witness tables{sums}"

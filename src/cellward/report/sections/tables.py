@@ -1,0 +1,76 @@
+"""Tables: the original and the protected one side by side, the cells at risk marked and listed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellward import exact
+from cellward.protection import Protection
+from cellward.report.section import Beside, Block, Figures, Lines, Section
+from cellward.table.labels import Labels
+
+_MOST_ROWS, _MOST_COLUMNS, _MOST_LISTED = 40, 12, 20
+
+
+def tables(result: Protection) -> Section:
+    """A 1- or 2-dimensional table of moderate size as two grids, and in any case the cells at risk."""
+    instance, publication = result.instance, result.publication
+    if publication is None:
+        return Section("tables", ())
+    before = exact.texts(instance.a, instance.decimals)
+    after = [
+        " to ".join(dict.fromkeys(texts))
+        for texts in zip(*publication.columns(instance.decimals).values(), strict=True)
+    ]
+    unsafe = instance.sensitivity.unsafe.tolist()
+    blocks: list[Block] = []
+    pivot = _Pivot.of(instance.labels, set(unsafe))
+    if pivot is not None:
+        blocks.append(Beside(pivot.figures("Original (confidential)", before), pivot.figures("Protected", after)))
+    if unsafe:
+        lines = [f"Cells at risk ({len(unsafe)}){', marked * above' if pivot is not None else ''}:"]
+        lines += [
+            f"  {instance.labels.name(i)}: {before[i]} is {f'published as {after[i]}' if after[i] else 'withheld'}"
+            for i in unsafe[:_MOST_LISTED]
+        ]
+        lines += [f"  … and {len(unsafe) - _MOST_LISTED} more"] if len(unsafe) > _MOST_LISTED else []
+        blocks.append(Lines((*lines, "")))
+    return Section("tables", tuple(blocks))
+
+
+class _Pivot:
+    """A table's cells as rows and columns."""
+
+    def __init__(self, labels: Labels, unsafe: set[int], rows: list[int], columns: list[int]) -> None:
+        self.labels, self.unsafe, self.rows, self.columns = labels, unsafe, rows, columns
+        second = labels.index[1].tolist() if len(labels.dims) == 2 else [-1] * labels.cells
+        self.place = {
+            (row, column): i for i, (row, column) in enumerate(zip(labels.index[0].tolist(), second, strict=True))
+        }
+
+    @staticmethod
+    def of(labels: Labels, unsafe: set[int]) -> _Pivot | None:
+        if len(labels.dims) not in (1, 2):
+            return None
+        rows = _in_order(labels, 0)
+        columns = _in_order(labels, 1) if len(labels.dims) == 2 else [-1]
+        return None if len(rows) > _MOST_ROWS or len(columns) > _MOST_COLUMNS else _Pivot(labels, unsafe, rows, columns)
+
+    def figures(self, title: str, texts: list[str]) -> Figures:
+        codes, at = self.labels.codes, [[self.place.get((row, k)) for k in self.columns] for row in self.rows]
+        heads = (f"{codes[1][k] if k >= 0 else 'value'} " for k in self.columns)
+        rows = tuple(
+            (codes[0][row], *(self._text(i, texts) for i in cells)) for row, cells in zip(self.rows, at, strict=True)
+        )
+        marked = {(j, k + 1) for j, cells in enumerate(at) for k, i in enumerate(cells) if i in self.unsafe}
+        return Figures(title, (self.labels.dims[0], *heads), rows, marked=frozenset(marked))
+
+    def _text(self, i: int | None, texts: list[str]) -> str:
+        return "" if i is None else f"{texts[i]}{'*' if i in self.unsafe else ' '}"
+
+
+def _in_order(labels: Labels, axis: int) -> list[int]:
+    """The codes of a dimension in the order in which the cells bring them up."""
+    codes, first = np.unique(labels.index[axis], return_index=True)
+    ordered: list[int] = codes[np.argsort(first)].tolist()
+    return ordered
