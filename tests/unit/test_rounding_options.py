@@ -14,7 +14,6 @@ from cellward.protect.lattice.model import LatticeModel, allowed_multiples
 from cellward.protect.lattice.problem import LatticeProblem
 from cellward.protect.lattice.vertex import VertexThenBlocks
 from cellward.protect.rounding import conflict
-from cellward.protect.rounding.unbiased import random_rounding
 from cellward.solve.budget import Budget
 
 
@@ -221,13 +220,6 @@ def test_unbiased_rounding_rounds_up_as_often_as_it_should():
     assert unbiased.method["unbiased"] is True
     again = cw.ControlledRounding(5, unbiased=True).protect(table)
     assert np.array_equal(again.scaled, unbiased.scaled)
-
-
-def test_random_rounding_is_a_baseline():
-    model = model_of(counts(40, 40, seed=4))
-    v = random_rounding(model, seed=1)
-    assert not len(model.allowed.outside(v))
-    assert model.instance.relations.residual(v).any()
 
 
 # ---- rows --------------------------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from cellward.solve.budget import Budget
 
 
 @dataclass(frozen=True)
-class ConeForm:
+class ByCones:
     """Cones of these norms."""
 
     name: ClassVar[FormName] = "cone"

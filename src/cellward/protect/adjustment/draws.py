@@ -1,4 +1,4 @@
-"""Levels of an adjustment: which way each cell at risk moves and how far at least, given or drawn from the key, and what room all cells have.
+"""Draws of an adjustment: which way each cell at risk moves and how far at least, given or drawn from the key, and what room all cells have.
 
 All numbers are whole, in units of the table or finer. A drawn level lies between the protection level and a jitter above it, so that nobody who knows
 the rule behind the levels can read the true value off the published one.

@@ -11,30 +11,30 @@ from dataclasses import replace
 import numpy as np
 
 from cellward.protect.adjustment import turning
-from cellward.protect.adjustment.cone import ConeForm
+from cellward.protect.adjustment.cone import ByCones
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form
 from cellward.protect.adjustment.draws import Room
-from cellward.protect.adjustment.equation import EquationForm
-from cellward.protect.adjustment.leaf import LeafForm
-from cellward.protect.adjustment.network import NetworkForm
+from cellward.protect.adjustment.equation import ByEquations
+from cellward.protect.adjustment.leaf import ByLeaves
+from cellward.protect.adjustment.network import ByNetwork
 from cellward.protect.adjustment.senses import Senses
-from cellward.protect.adjustment.sums import SumsForm
+from cellward.protect.adjustment.sums import BySums
 from cellward.protect.engine import first_answer
 from cellward.solve.budget import Budget
 
-CURVED = ConeForm(norms=("l2", "l1-2", "huber"))
+CURVED = ByCones(norms=("l2", "l1-2", "huber"))
 AUTO: tuple[Form, ...] = (
-    NetworkForm(fewest=1500),
-    EquationForm(norms=("l1",), most=1500),
-    SumsForm(whole=True, otherwise=LeafForm()),
-    LeafForm(),
-    EquationForm(),
+    ByNetwork(fewest=1500),
+    ByEquations(norms=("l1",), most=1500),
+    BySums(whole=True, otherwise=ByLeaves()),
+    ByLeaves(),
+    ByEquations(),
     CURVED,
 )
 """The first that accepts is taken."""
-ASKED: tuple[Form, ...] = (LeafForm(most=None), NetworkForm(), EquationForm(), ConeForm(), SumsForm())
+ASKED: tuple[Form, ...] = (ByLeaves(most=None), ByNetwork(), ByEquations(), ByCones(), BySums())
 """Those that can be asked for by name."""
-SECOND_OPINIONS: tuple[Form, ...] = (EquationForm(), CURVED, LeafForm())
+SECOND_OPINIONS: tuple[Form, ...] = (ByEquations(), CURVED, ByLeaves())
 """Those that are asked before senses that seem to go together are said not to."""
 
 

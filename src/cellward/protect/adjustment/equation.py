@@ -64,7 +64,7 @@ class _Parts:
 
 
 @dataclass(frozen=True)
-class EquationForm:
+class ByEquations:
     """The linear program of these norms; ``most``: cells up to which it is taken, None: any number.
 
     The simplex ends in a vertex: of a small table many deviations are then 0, and most are round.

@@ -19,7 +19,7 @@ from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
 
 SAME = 1e-9
-"""DeviationFace whose distance is larger by this share at most are as near."""
+"""Deviations whose distance is larger by this share at most are as near."""
 CLEAR = 1e-6
 """A price that differs from a slope by more than this share of it is another one; a cell this near to a bound, in units of the table, is at it."""
 NO_END = 1e6

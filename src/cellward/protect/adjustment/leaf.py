@@ -92,7 +92,7 @@ class _Classes:
 
 
 @dataclass(frozen=True)
-class LeafForm:
+class ByLeaves:
     """The interior point on up to ``most`` numbers u; None: on any table, as whoever asks for it by name wants it."""
 
     name: ClassVar[FormName] = "leaf"

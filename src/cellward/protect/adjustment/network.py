@@ -13,7 +13,7 @@ from cellward.solve.budget import Budget
 
 
 @dataclass(frozen=True)
-class NetworkForm:
+class ByNetwork:
     """Networks of at least ``fewest`` cells; below, HiGHS answers before the flow solver's process would have started."""
 
     name: ClassVar[FormName] = "network"

@@ -30,7 +30,7 @@ NEAR = 1e-6
 LARGE = 200_000
 """Cells of an array from which its leaf form is not written out."""
 MOST_LEAVES = 20_000
-"""RoundedLeaves up to which they are tried one by one."""
+"""Leaves up to which they are tried one by one."""
 DESCENTS = 5
 """How often all leaves are tried."""
 LARGEST_COST = 2**40

@@ -17,14 +17,14 @@ import numpy as np
 from cellward.errors import InputError, SolverError, VerificationError
 from cellward.exact import Bools, Floats, Ints
 from cellward.instance import Weights
-from cellward.protect.adjustment.cone import ConeForm
+from cellward.protect.adjustment.cone import ByCones
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, PublishedGrid, value
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.draws import Room
-from cellward.protect.adjustment.equation import EquationForm
+from cellward.protect.adjustment.equation import ByEquations
 from cellward.protect.adjustment.faces import CLEAR, DeviationFace, MultiplierFace
-from cellward.protect.adjustment.leaf import LeafForm
+from cellward.protect.adjustment.leaf import ByLeaves
 from cellward.protect.adjustment.method import ControlledAdjustment
 from cellward.protection import Protection
 from cellward.risk.attacker import Attacker
@@ -256,11 +256,11 @@ class DisclosureStudy:
         """The optimum in a form that gives multipliers: L1 and L∞ by the simplex, whose multipliers are those of a basis."""
         budget = self.budget.again()
         if self.norm in ("l1", "linf"):
-            return EquationForm().solve(problem, budget)
+            return ByEquations().solve(problem, budget)
         with blas_threads(self.budget.threads):
-            if LeafForm().accepts(problem) is None and (found := LeafForm().solve(problem, budget)).status != "unknown":
+            if ByLeaves().accepts(problem) is None and (found := ByLeaves().solve(problem, budget)).status != "unknown":
                 return found
-            return ConeForm().solve(problem, budget)
+            return ByCones().solve(problem, budget)
 
     @cached_property
     def optimum(self) -> Continuous:
@@ -414,7 +414,7 @@ class DisclosureStudy:
         cap = np.divide(np.where(own, *most), w, out=np.full(len(w), np.inf), where=w > 0)
         lo, hi = np.maximum(p.lo, np.minimum(-cap, z)), np.minimum(p.hi, np.maximum(cap, z))
         inside = replace(p.between(lo, hi), distance=replace(p.distance, norm="l1"))
-        found = EquationForm().solve(inside, self.budget.again())
+        found = ByEquations().solve(inside, self.budget.again())
         if found.status != "optimal":
             raise SolverError(f"the optimum was not found again ({found.engine}: {found.status}); give more time")
         return inside, found

@@ -13,7 +13,7 @@ LARGE, FINE, ROUGH = 200_000, 1e-9, 1e-7
 
 
 @dataclass(frozen=True)
-class SumsForm:
+class BySums:
     """Least squares of any size; ``whole``: only where what moves by a fixed amount does so by whole units.
 
     ``otherwise``: the form that is tried where Newton's steps do not end in the optimum.

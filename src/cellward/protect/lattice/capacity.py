@@ -65,6 +65,11 @@ class Cut:
     coef: Ints
     least: int
 
+    @property
+    def mark(self) -> bytes:
+        """The same for equal cuts."""
+        return self.at.tobytes() + self.coef.tobytes() + str(self.least).encode()
+
 
 @dataclass
 class AttackerProblems:

@@ -12,7 +12,7 @@ from cellward.protect.lattice.capacity import Cut
 from cellward.protect.lattice.model import Columns, LatticeModel
 from cellward.solve.model import LinearModel
 from cellward.table.components import components
-from cellward.table.relations import ranges
+from cellward.table.relations import Relations, ranges
 
 WIDEST = 10**9
 """Costs whose spread is wider than this cannot be told apart by HiGHS' tolerances: its word that a table is optimal is then not taken."""
@@ -25,6 +25,11 @@ class Row:
     column: Ints
     coef: Ints
     least: int
+
+    @property
+    def mark(self) -> bytes:
+        """The same for equal rows."""
+        return self.column.tobytes() + self.coef.tobytes() + str(self.least).encode()
 
     def never(self, columns: Columns) -> bool:
         """Whether no x at all satisfies it."""
@@ -97,9 +102,8 @@ def tellable(cost: Ints) -> bool:
     return int(np.abs(cost).max(initial=0)) // unit_of(cost) <= WIDEST
 
 
-def independent(model: LatticeModel) -> Ints:
+def independent(relations: Relations) -> Ints:
     """The equations that are left without the implied ones."""
-    relations = model.instance.relations
     keep = np.ones(relations.equations, bool)
     keep[relations.redundant] = False
     return np.flatnonzero(keep)

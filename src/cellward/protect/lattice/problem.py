@@ -43,7 +43,7 @@ class LatticeProblem:
     @cached_property
     def equations(self) -> Ints:
         """The equations that are left without the implied ones, those of the network where there is one."""
-        return independent(self.model) if self.network is None else self.network.equations
+        return independent(self.model.instance.relations) if self.network is None else self.network.equations
 
     @cached_property
     def moves(self) -> Moves:

@@ -130,9 +130,8 @@ class ProtectedSearch:
                 row = row_of(self.model, cut)
                 if row is None:
                     continue
-                mark = row.column.tobytes() + row.coef.tobytes() + str(row.least).encode()
-                if mark not in self._seen:
-                    self._seen.add(mark)
+                if row.mark not in self._seen:
+                    self._seen.add(row.mark)
                     self.rows.append(row)
                     fresh += 1
         self.cuts += fresh
@@ -141,7 +140,7 @@ class ProtectedSearch:
     def _root(self) -> str:
         """Cuts at the linear relaxation, until none is violated or they no longer raise its bound."""
         model, last, poor = self.model, -np.inf, 0
-        equations, solver = independent(model), lp_solver(self.engines)
+        equations, solver = independent(model.instance.relations), lp_solver(self.engines)
         for _ in range(MOST_ROUNDS):
             if any(row.never(model.columns) for row in self.rows):
                 return "infeasible"

@@ -31,7 +31,7 @@ class RepairedVertex:
     def solve(self, problem: LatticeProblem, budget: Budget) -> Found:
         """A table, with the relaxation's bound."""
         model = problem.model
-        equations = independent(model)
+        equations = independent(model.instance.relations)
         vertex = relax(problem, budget, equations, self.relaxation)
         if vertex.x is None:
             return Found("unknown" if vertex.status == "unknown" else "infeasible", HIGHS_LP)

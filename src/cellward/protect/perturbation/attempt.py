@@ -18,8 +18,7 @@ from cellward.objective import Objective
 from cellward.protect.attempt import Attempt, few
 from cellward.protect.lattice.capacity import Capacity, Cut, guards
 from cellward.protect.lattice.linear import row_of
-from cellward.protect.lattice.model import LatticeModel as RoundingModel
-from cellward.protect.lattice.model import check_grid
+from cellward.protect.lattice.model import LatticeModel, check_grid
 from cellward.protect.lattice.protected import ProtectedSearch as Snapping
 from cellward.protect.lattice.told_box import BetweenMultiples
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
@@ -273,7 +272,7 @@ class PerturbationAttempt(Attempt):
         if np.any(down > up):
             return None
         weight, target = (fine.instance.weight, None) if aim is None else (aim.weight, aim.target)
-        model = RoundingModel(
+        model = LatticeModel(
             replace(fine.instance, weight=weight), AllowedSet(down, up, np.where(down < up, step, 0)), target
         )
         boxes = isinstance(fine.told(self.method.knowledge), BetweenMultiples)

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from cellward.exact import Bools, Floats, Ints
+from cellward.protect.engine import asked
 from cellward.protect.lattice.capacity import SWAPPED_FROM, Capacity, Cut
 from cellward.protect.lattice.told_box import BetweenMultiples
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs, Master, MasterForm, best_form, equation_form
-from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
@@ -76,7 +76,7 @@ class CuttingPlanes:
     def _planes(self, lo: Ints, hi: Ints, known: list[Cut]) -> tuple[FractionalOptimum, list[Cut]]:
         """Cutting planes between these bounds; all cuts ever found come back too."""
         form = best_form(self.intervals.instance, lo, hi, self.costs)
-        master, found, seen = Master(form, self.budget.seed), list(known), set(map(_mark, known))
+        master, found, seen = Master(form, self.budget.seed), list(known), {cut.mark for cut in known}
         master.add(known)
         while True:
             self.rounds += 1
@@ -87,16 +87,16 @@ class CuttingPlanes:
             v = np.clip(form.values(outcome.x), lo, hi)
             cuts = [cut for guard in self.guards for cut in guard.cuts(v, self.budget.left)]
             # A cut that the master holds and yet is missed is missed by the solver's tolerance.
-            held = set(map(_mark, master.cuts))
-            fresh = [cut for cut in cuts if _mark(cut) not in held]
+            held = {cut.mark for cut in master.cuts}
+            fresh = [cut for cut in cuts if cut.mark not in held]
             if not fresh or self.budget.over or self.rounds > MOST_ROUNDS:
                 value = self._value(v)
                 duals = master.multipliers(outcome, self.intervals.instance.relations.equations)
                 engine = self._engine(form, master.added)
                 done: Literal["optimal", "unknown"] = "unknown" if fresh else "optimal"
                 return FractionalOptimum(done, engine, v, value, tuple(master.cuts), multipliers=duals), found
-            found += [cut for cut in fresh if _mark(cut) not in seen]
-            seen |= set(map(_mark, fresh))
+            found += [cut for cut in fresh if cut.mark not in seen]
+            seen |= {cut.mark for cut in fresh}
             master.purge(v)
             master.add(fresh)
 
@@ -149,14 +149,7 @@ class CuttingPlanes:
         model = _joined(
             form.model, len(cell), np.ones(len(cell)), [(values, pick, sides, sides), (rows, None, least, none)]
         )
-        outcome = ask(
-            solve_mip,
-            model,
-            columns=model.columns,
-            time_limit_s=self.budget.left,
-            seed=self.budget.seed,
-            absolute_gap=0.5,
-        )
+        outcome = asked(self.budget, solve_mip, model, columns=model.columns, seed=self.budget.seed, absolute_gap=0.5)
         return None if outcome.x is None else outcome.x[form.model.columns :] < 0.5
 
     # ---- boxes: sitting on an end is a choice -----------------------------------------------------------------------------------------------------
@@ -185,7 +178,7 @@ class CuttingPlanes:
             integer=np.ones(model.columns, bool),
         )
         form = replace(form, b=csr_array(form.b * float(step)), model=steps)
-        outcome = ask(solve_mip, steps, columns=steps.columns, time_limit_s=self.budget.left, seed=self.budget.seed)
+        outcome = asked(self.budget, solve_mip, steps, columns=steps.columns, seed=self.budget.seed)
         return self._choosing(told, form, outcome)
 
     def _choosing(self, told: BetweenMultiples, form: MasterForm, outcome: Outcome) -> FractionalOptimum:
@@ -198,7 +191,7 @@ class CuttingPlanes:
             v = np.clip(form.values(outcome.x[: form.model.columns]), self.lo, self.hi)
             q = _sitting(told, v)
             fresh = [cut for guard in self.guards for cut in guard.cuts(q, self.budget.left)]
-            fresh = [cut for cut in fresh if _mark(cut) not in seen]
+            fresh = [cut for cut in fresh if cut.mark not in seen]
             engine = self._engine(name, len(added))
             if not fresh or self.budget.over or self.rounds > MOST_ROUNDS:
                 n = len(told.lo)
@@ -208,14 +201,10 @@ class CuttingPlanes:
                     return FractionalOptimum("unknown", engine, v, value)
                 return FractionalOptimum("optimal", engine, v, value, held=ends, needed=self._needed(told, q))
             added += fresh
-            seen |= set(map(_mark, fresh))
-            outcome = ask(
-                solve_mip,
-                model := self._with_choices(form, told, added),
-                columns=model.columns,
-                time_limit_s=self.budget.left,
-                seed=self.budget.seed,
-                absolute_gap=1e-7,
+            seen |= {cut.mark for cut in fresh}
+            model = self._with_choices(form, told, added)
+            outcome = asked(
+                self.budget, solve_mip, model, columns=model.columns, seed=self.budget.seed, absolute_gap=1e-7
             )
             name = None
         status: Literal["infeasible", "unknown"] = "infeasible" if outcome.status == "infeasible" else "unknown"
@@ -281,15 +270,11 @@ def _sitting(told: BetweenMultiples, v: Floats) -> Floats:
     return np.concatenate((on[0] & (told.below > 0), on[1] & (told.above > 0))).astype(float)
 
 
-def _mark(cut: Cut) -> bytes:
-    return cut.at.tobytes() + cut.coef.tobytes() + str(cut.least).encode()
-
-
-Block = tuple[csr_array, csr_array | None, Floats, Floats]
+NewRows = tuple[csr_array, csr_array | None, Floats, Floats]
 """Rows on the columns there are, the same rows on the columns that are new (None: none), and their two sides."""
 
 
-def _joined(model: LinearModel, more: int, cost: Floats | None, blocks: Sequence[Block]) -> LinearModel:
+def _joined(model: LinearModel, more: int, cost: Floats | None, blocks: Sequence[NewRows]) -> LinearModel:
     """A model with 0–1 columns and rows more; with a ``cost`` of these columns, that alone counts."""
     old = csr_array((model.coefs, model.indices, model.indptr), shape=(model.rows, model.columns))
     rows = [hstack((old, csr_array((model.rows, more))))]

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, diags_array, eye_array, hstack
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.protect.lattice.capacity import Cut
+from cellward.protect.lattice.linear import independent
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
@@ -72,9 +73,7 @@ def best_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> MasterFor
 def equation_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> MasterForm:
     """x are the cells; with a bend, what goes up and what goes down in each."""
     r = instance.relations
-    keep = np.ones(r.equations, bool)
-    keep[r.redundant] = False
-    equations = np.flatnonzero(keep)
+    equations = independent(r)
     rows = r.take(equations)
     n = r.cells
     m = csr_array((rows.coefs.astype(float), rows.indices, rows.indptr), shape=(rows.equations, n))
@@ -104,7 +103,7 @@ def _leaf_form(instance: Instance, lo: Ints, hi: Ints, costs: Costs) -> MasterFo
     total[leaf.leaves] = False
     b = csr_array(leaf.matrix.astype(float))
     rows = csr_array(b[total])
-    if rows.nnz >= r.take(np.setdiff1d(np.arange(r.equations), r.redundant)).indptr[-1]:
+    if rows.nnz >= r.take(independent(r)).indptr[-1]:
         return None
     offset = np.asarray(leaf.matrix @ lo[leaf.leaves] + leaf.constant)
     upper = (hi - lo)[leaf.leaves].astype(float)

@@ -17,8 +17,7 @@ from cellward.objective import Objective
 from cellward.protect.attempt import SHOWN, Attempt, few
 from cellward.protect.lattice.capacity import Capacity, guards
 from cellward.protect.lattice.engines import ANY_TABLE, solve
-from cellward.protect.lattice.model import LatticeModel as RoundingModel
-from cellward.protect.lattice.model import allowed_multiples, followers, small_ones
+from cellward.protect.lattice.model import LatticeModel, allowed_multiples, followers, small_ones
 from cellward.protect.lattice.problem import Found, LatticeProblem
 from cellward.protect.lattice.protected import ProtectedSearch
 from cellward.protect.lattice.told_box import AroundValue
@@ -46,7 +45,7 @@ class RoundingAttempt(Attempt):
 
     def solve(self) -> Protection:
         """What comes of it."""
-        model = RoundingModel(self.instance, self._allowed())
+        model = LatticeModel(self.instance, self._allowed())
         if reason := hopeless(model):
             return self.infeasible(f"{reason}{self._remedy}", "divisibility and bounds")
         if self.levels:
@@ -65,13 +64,13 @@ class RoundingAttempt(Attempt):
             allowed = followers(self.instance, self.base, allowed, self.rounded, self.steps)
         return allowed
 
-    def _aimed(self, model: RoundingModel) -> RoundingModel:
+    def _aimed(self, model: LatticeModel) -> LatticeModel:
         """The model with the table to come near to: the true one, or for want of bias another."""
         if not self.method.unbiased:
             return model
         return replace(model, target=unbiased_target(model, self.budget, self.method.engines))
 
-    def _with_levels(self, model: RoundingModel) -> Protection:
+    def _with_levels(self, model: LatticeModel) -> Protection:
         """The least rounding that meets every level."""
         watched = self._guards(self.instance)
         for guard in watched:
@@ -93,7 +92,7 @@ class RoundingAttempt(Attempt):
         answer = self._answer(model, narrowed, found)
         return answer if search.last is None else replace(answer, shown=answer.shown.knowing(search.last.shown))
 
-    def _levels_conflict(self, model: RoundingModel, found: Found) -> Protection:
+    def _levels_conflict(self, model: LatticeModel, found: Found) -> Protection:
         """Whether sums or levels are what cannot hold, and which."""
         plain = solve(LatticeProblem(model), self.budget, self.method.engines)
         if plain.status == "infeasible":
@@ -111,7 +110,7 @@ class RoundingAttempt(Attempt):
         """Whether no rounding meets the levels of this instance, sums at risk left aside."""
         sensitivity = replace(instance.sensitivity, sums=())
         attempt = replace(self, instance=replace(instance, sensitivity=sensitivity))
-        model = RoundingModel(attempt.instance, self._allowed())
+        model = LatticeModel(attempt.instance, self._allowed())
         watched = self._guards(attempt.instance)
         if any(any(True for _ in guard.impossible(model.allowed)) for guard in watched):
             return True
@@ -121,7 +120,7 @@ class RoundingAttempt(Attempt):
         search = ProtectedSearch(narrowed, watched, partial(attempt._tried, model), self.budget, self.method.engines)
         return search.solve().status == "infeasible"
 
-    def _answer(self, model: RoundingModel, solved: RoundingModel, found: Found) -> Protection:
+    def _answer(self, model: LatticeModel, solved: LatticeModel, found: Found) -> Protection:
         """The engine's answer as a Protection."""
         if found.status == "infeasible":
             conflict = of_equations(model, self.budget, self.method.engines)
@@ -151,7 +150,7 @@ class RoundingAttempt(Attempt):
             f"{few(sentences)}, whatever is published; choose a larger base, allow more steps or ask for lower levels"
         )
 
-    def _tried(self, model: RoundingModel, v: Ints) -> Protection:
+    def _tried(self, model: LatticeModel, v: Ints) -> Protection:
         """A table on the way, to see whether it protects."""
         told = self._knowledge(v, self.method.small_counts)
         return self.made(Values(told), Objective(allowed=model.allowed), status="feasible", engine="")
@@ -189,7 +188,7 @@ def _tightest(rooms: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     return np.maximum.reduce(least), np.minimum.reduce(most)
 
 
-def hopeless(model: RoundingModel) -> str:
+def hopeless(model: LatticeModel) -> str:
     """Why no rounding can exist, when bounds or divisibility already say so."""
     empty = model.allowed.empty
     names, decimals = model.instance.labels, model.instance.decimals

@@ -103,11 +103,3 @@ def _drawn(aim: Floats, points: Ints, share_up: Floats, draw: Floats) -> Floats:
         part = np.clip((aim[mine] - low) / np.maximum(high - low, 1e-12), 0, 1)
         out[mine] = ladder[np.where(draw[mine] < part, above, above - 1)]
     return out
-
-
-def random_rounding(model: LatticeModel, seed: int = 0) -> Ints:
-    """φ(a): each cell rounded up by itself with probability ρ/β: without bias, and neither additive nor protected; a baseline."""
-    cell = model.columns.cell
-    a, lo, base = (x[cell] for x in (model.instance.a, model.allowed.lo, model.r))
-    up = np.random.default_rng(seed).random(len(cell)) < (a - lo) / base
-    return model.values(up.astype(np.int64))
