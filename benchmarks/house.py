@@ -27,9 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from results import SHARED, Report, table, write_section
 
 ROOT = Path(__file__).resolve().parents[1]
