@@ -33,7 +33,8 @@ CSPLIB = SHARED / "instances" / "csplib"
 SIX = ("HIER13", "HIER16", "NINE12", "NINE5D", "NINENEW", "TWO5IN6")
 SAME = 1e-6
 """No solver is below our optimum by more than this share, and one that says optimal is as near to it."""
-LIMIT_S = 60.0
+LIMIT_S = 120.0
+"""Seconds elapsed that HiGHS gets."""
 LP, QP = ("simplex", "ipx", "hipo"), ("qpasm", "hipo")
 """HiGHS' engines: dual simplex and two interior points; an active set method and an interior point for squares."""
 REPEATS = 3
@@ -98,10 +99,10 @@ def patched(owner: Any, name: str, other: Any) -> Iterator[None]:
 
 
 def timed(work: Callable[..., Any], *given: Any, **options: Any) -> tuple[Any, float]:
-    """What comes of it, and its seconds."""
-    began = time.perf_counter()
+    """What comes of it, and the processor's seconds: all run on one thread, and the machine is shared."""
+    began = time.process_time()
     out = work(*given, **options)
-    return out, time.perf_counter() - began
+    return out, time.process_time() - began
 
 
 def highs(what: Posed, norm: str, engine: str) -> tuple[float, str, float]:
@@ -159,9 +160,9 @@ def highs(what: Posed, norm: str, engine: str) -> tuple[float, str, float]:
         start = np.concatenate((np.zeros(many, np.int64), np.arange(classes + 1)))
         quadratic.start_, quadratic.index_, quadratic.value_ = start, many + np.arange(classes), hessian[many:]
         h.passHessian(quadratic)
-    began = time.perf_counter()
+    began = time.process_time()
     h.run()
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     highspy.Highs.resetGlobalScheduler(True)
     said = h.modelStatusToString(h.getModelStatus())
     return seconds, said, float(h.getInfo().objective_function_value) + fixed
@@ -208,9 +209,9 @@ def forms(report: Report, *, quick: bool) -> None:
             report.require(mean >= LEAST[norm], f"{norm}: {mean:.2f} times as fast as HiGHS' best, {LEAST[norm]} asked")
     report.add(
         "Controlled tabular adjustment, everything upwards, weights 1/a: our interior point beside HiGHS on the very same numbers: z = N·u + k, "
-        "R·u = r and bounds of the classes of cells, scaled alike; u / classes / conditions; seconds of the solves alone (in brackets our steps), "
-        "one thread each, the shortest of three (HiGHS' runs above 5 s: one). HiGHS' interior points without crossover; limit "
-        f"{LIMIT_S:.0f} s. **Faster than the fastest of HiGHS, geometric mean: {', '.join(words)}.**\n\n"
+        "R·u = r and bounds of the classes of cells, scaled alike; u / classes / conditions; processor seconds of the solves alone (in brackets our "
+        "steps), one thread each, the shortest of three (HiGHS' runs above 5 s: one). HiGHS' interior points without crossover; limit "
+        f"{LIMIT_S:.0f} s elapsed. **Faster than the fastest of HiGHS, geometric mean: {', '.join(words)}.**\n\n"
         + table(
             [
                 "table",
@@ -458,7 +459,7 @@ def factors(report: Report, *, quick: bool) -> None:
             report.require(means[rival] >= 1, f"{rival} takes {means[rival]:.2f} of our time, geometric mean")
     absent = [f"{name} (`{PACKAGES[name]}`)" for name in FACTORS if name not in names]
     report.add(
-        "H = NᵀDN of the L1 adjustments above for five of the diagonals that the interior point met, from the first step to the last: milliseconds "
+        "H = NᵀDN of the L1 adjustments above for five of the diagonals that the interior point met, from the first step to the last: processor milliseconds "
         "of one factorisation and one solve with the analysis kept (in brackets the analysis), one thread, the shortest of three, mean of the five; "
         "`dense` is LAPACK's dpotrf, SuperLU scipy's `splu`, CHOLMOD comes with `cvxopt`, PARDISO with `pypardiso` (MKL). "
         "No wheels for this Python: scikit-sparse, scikit-umfpack, pymumps; the one of python-mumps is for NumPy 1, that of sksparse-minimal "
