@@ -460,3 +460,40 @@ def test_an_audit_speaks_of_distances():
     near = cw.audit(p.release(), table=asking(cw.Table.from_array(p.values.reshape(4, 4)[:3, :3]), [5], 2, 2))
     assert near.protected is False
     assert near.worst() == ["(1, 1): its published value lies within the protection levels"]
+
+
+# ---- leaves rounded ----------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1-2"])
+@pytest.mark.parametrize("grid", ["table", 5])
+def test_rounded_leaves_end_where_no_step_of_one_leaf_pays(norm, grid, monkeypatch):
+    """Against every step of every leaf, tried one by one in exact arithmetic: none is allowed, additive and cheaper."""
+    from cellward.protect.adjustment import publish
+
+    seen = []
+    descended = publish.RoundedLeaves.descended
+
+    def watched(self, v, allowed, budget):
+        out = descended(self, v, allowed, budget)
+        seen.append((self, v, allowed, out))
+        return out
+
+    monkeypatch.setattr(publish.RoundedLeaves, "descended", watched)
+    rng = np.random.default_rng(4)
+    inner = 5 * rng.integers(1, 60, (9, 9, 9))
+    table = cw.Table.from_array(inner)
+    cells = np.sort(rng.choice(table.cells, 60, replace=False))
+    check(cw.ControlledAdjustment(norm=norm, grid=grid).protect(asking(table, cells, 6, 6), key=KEY))
+    (leaves, start, allowed, v) = seen[0]
+    distance, decimals, a = leaves.problem.distance, leaves.fine.decimals, leaves.fine.a
+    best = distance.exact(v - a, decimals)
+    assert best < distance.exact(start - a, decimals)
+    matrix = leaves.form.matrix.tocsc()
+    for j in range(matrix.shape[1]):
+        move = np.zeros_like(v)
+        move[leaves.problem.moving] = matrix[:, [j]].toarray().ravel() * leaves.step
+        assert not table.relations.sums(table.relations.coefs * move[table.relations.indices]).any()
+        for then in (v + move, v - move):
+            if not len(allowed.outside(then)):
+                assert float(distance.exact(then - a, decimals)) >= float(best) * (1 - 1e-9)

@@ -183,10 +183,9 @@ def audit(
 
 def _found(case: _Case, picked: Ints, budget: Budget, *, only_levels: bool) -> Audit:
     center = case.v if case.a is None else case.a
-    regions = [
-        Region.of(case.relations, case.lower, case.upper, case.knowledge, attacker, _center(case.relations, center))
-        for attacker in case.attackers
-    ]
+    regions = Region.of_each(
+        case.relations, case.lower, case.upper, case.knowledge, case.attackers, _center(case.relations, center)
+    )
     questions = []
     for region, attacker in zip(regions, case.attackers, strict=True):
         levels = None

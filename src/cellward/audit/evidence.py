@@ -66,10 +66,9 @@ def show_levels(instance: Instance, publication: Publication, budget: Budget | N
     if not knowledge.intervals:
         assert v is not None
         return Evidence(requirements, missing=tuple(_inside(instance, v, asked)))
-    regions = [
-        Region.of(instance.relations, instance.lower, instance.upper, knowledge, attacker, instance.a)
-        for attacker in instance.attackers
-    ]
+    regions = Region.of_each(
+        instance.relations, instance.lower, instance.upper, knowledge, instance.attackers, instance.a
+    )
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
     ends = settle(questions, instance.labels, [instance.a, *(() if v is None else (v,))], budget or Budget())
     missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]

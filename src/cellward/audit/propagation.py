@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND, Ints
-from cellward.table.relations import Relations
+from cellward.exact import NO_BOUND, Ints, freeze
+from cellward.table.relations import Relations, distinct, ranges
 
 MOST_ROUNDS = 60
 """Bounds may creep towards each other for ever when values are not whole; the bounds of every round are valid, so we may stop."""
@@ -25,21 +28,73 @@ def propagate(relations: Relations, lo: Ints, hi: Ints, *, whole: bool) -> tuple
     >>> lo.tolist(), hi.tolist()
     ([1, 3, 5], [3, 4, 6])
     """
-    lo, hi = np.where(lo < -FAR, -NO_BOUND, lo), np.where(hi > FAR, NO_BOUND, hi)
-    r = relations
+    return _follow(relations, *_near(lo, hi), None, whole=whole)[:2]
+
+
+@dataclass(frozen=True, eq=False)
+class Propagation:
+    """What the equations say about bounds that several attackers share, worked out once; for each of them only what it knows besides is followed.
+
+    The equations narrow narrower bounds to narrower ones, so that what they say in the end is the same from wherever they start.
+    """
+
+    relations: Relations
+    lo: Ints
+    hi: Ints
+
+    def narrowed(self, lo: Ints, hi: Ints, *, whole: bool) -> tuple[Ints, Ints]:
+        """The same as ``propagate`` of bounds that lie within the shared ones.
+
+        >>> r = Relations.from_rows(3, [(0, [0, 1, 2], [1, 1, -1])])
+        >>> shared = Propagation(r, np.array([0, 3, 5]), np.array([9, 4, 6]))
+        >>> lo, hi = shared.narrowed(np.array([0, 4, 5]), np.array([9, 4, 6]), whole=True)
+        >>> lo.tolist(), hi.tolist()
+        ([1, 4, 5], [2, 4, 6])
+        """
+        low, high, ended = self._whole if whole else self._any
+        lo, hi = _near(lo, hi)
+        lo, hi = np.maximum(lo, low), np.minimum(hi, high)
+        news = np.flatnonzero((lo > low) | (hi < high)) if ended else None
+        if news is not None and not len(news):
+            return low, high
+        return _follow(self.relations, lo, hi, news, whole=whole)[:2]
+
+    @cached_property
+    def _any(self) -> tuple[Ints, Ints, bool]:
+        return self._shared(whole=False)
+
+    @cached_property
+    def _whole(self) -> tuple[Ints, Ints, bool]:
+        return self._shared(whole=True)
+
+    def _shared(self, *, whole: bool) -> tuple[Ints, Ints, bool]:
+        lo, hi, ended = _follow(self.relations, *_near(self.lo, self.hi), None, whole=whole)
+        freeze(lo, hi)
+        return lo, hi, ended
+
+
+def _near(lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
+    return np.where(lo < -FAR, -NO_BOUND, lo), np.where(hi > FAR, NO_BOUND, hi)
+
+
+def _follow(r: Relations, lo: Ints, hi: Ints, news: Ints | None, *, whole: bool) -> tuple[Ints, Ints, bool]:
+    """Round after round, only the equations with news: cells whose bounds are narrower than when they were last looked at (None: all).
+
+    The bounds, and whether no equation has more to say.
+    """
     if _large(r, lo, hi):
-        return lo, hi  # sums could leave int64: the bounds given are valid as they are
-    size = np.abs(r.coefs)
+        return lo, hi, False  # sums could leave int64: the bounds given are valid as they are
     for _ in range(MOST_ROUNDS):
-        new_lo, new_hi = _round(r, size, lo, hi, whole=whole)
+        new_lo, new_hi = _round(_Part.of(r, news), lo, hi, whole=whole)
         if np.any(new_lo > new_hi):
             raise InputError(
                 "the release and what the attacker knows contradict each other: no table satisfies both; correct the attacker"
             )
-        if np.array_equal(new_lo, lo) and np.array_equal(new_hi, hi):
-            break
+        news = np.flatnonzero((new_lo > lo) | (new_hi < hi))
+        if not len(news):
+            return lo, hi, True
         lo, hi = new_lo, new_hi
-    return lo, hi
+    return lo, hi, False
 
 
 def _large(r: Relations, lo: Ints, hi: Ints) -> bool:
@@ -48,15 +103,53 @@ def _large(r: Relations, lo: Ints, hi: Ints) -> bool:
     return float(np.bincount(r.row, np.abs(r.coefs) * finite[r.indices], minlength=1).max()) >= 2**61
 
 
-def _round(r: Relations, size: Ints, lo: Ints, hi: Ints, *, whole: bool) -> tuple[Ints, Ints]:
-    """One round over all equations: term t of an equation is at most b − Σ of the least of the others, and at least b − Σ of the largest."""
-    positive = r.coefs > 0
-    low, high = lo[r.indices], hi[r.indices]
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some equations, none of them empty: their terms, and where those of each begin."""
+
+    cell: Ints
+    coef: Ints
+    row: Ints
+    start: Ints
+    rhs: Ints
+
+    @staticmethod
+    def of(r: Relations, news: Ints | None) -> _Part:
+        """The equations that hold one of these cells; None: all."""
+        if news is None or 4 * len(news) > r.cells:
+            rows = np.flatnonzero(np.diff(r.indptr))
+            return _Part(
+                r.indices,
+                r.coefs,
+                np.repeat(np.arange(len(rows)), np.diff(r.indptr)[rows]),
+                r.indptr[rows],
+                r.rhs[rows],
+            )
+        ptr, entry = r.by_cell
+        rows = distinct(r.row[entry[ranges(ptr[news], ptr[news + 1])]], r.equations)
+        begin, end = r.indptr[rows], r.indptr[rows + 1]
+        at, length = ranges(begin, end), end - begin
+        start = np.cumsum(length) - length
+        return _Part(r.indices[at], r.coefs[at], np.repeat(np.arange(len(rows)), length), start, r.rhs[rows])
+
+    def others(self, term: Ints, missing: NDArray[np.bool_]) -> Ints:
+        """b − Σ of the other terms of the equation, or NO_BOUND where one of them has no bound."""
+        gone = self._sums(missing.astype(np.int64)) - missing
+        return np.where(gone > 0, NO_BOUND, self.rhs[self.row] - (self._sums(term) - term))
+
+    def _sums(self, term: Ints) -> Ints:
+        return np.asarray(np.add.reduceat(term, self.start)[self.row] if len(term) else term)
+
+
+def _round(part: _Part, lo: Ints, hi: Ints, *, whole: bool) -> tuple[Ints, Ints]:
+    """One round over equations: term t of an equation is at most b − Σ of the least of the others, and at least b − Σ of the largest."""
+    cell, coef, size = part.cell, part.coef, np.abs(part.coef)
+    positive = coef > 0
+    low, high = lo[cell], hi[cell]
     least, most = np.where(positive, low, high), np.where(positive, high, low)
     no_least, no_most = np.abs(least) == NO_BOUND, np.abs(most) == NO_BOUND
-    least, most = np.where(no_least, 0, r.coefs * least), np.where(no_most, 0, r.coefs * most)
-    up = _others(r, least, no_least)
-    down = _others(r, most, no_most)
+    least, most = np.where(no_least, 0, coef * least), np.where(no_most, 0, coef * most)
+    up, down = part.others(least, no_least), part.others(most, no_most)
     # term c·y between down and up, hence y between down/c and up/c for c > 0, the other way round for c < 0
     top, bottom = np.where(positive, up, -down), np.where(positive, down, -up)
     unknown_top, unknown_bottom = np.where(positive, up, down) == NO_BOUND, np.where(positive, down, up) == NO_BOUND
@@ -66,14 +159,7 @@ def _round(r: Relations, size: Ints, lo: Ints, hi: Ints, *, whole: bool) -> tupl
         top, bottom = -(-top // size), bottom // size
     new_lo, new_hi = lo.copy(), hi.copy()
     keep = ~unknown_top
-    np.minimum.at(new_hi, r.indices[keep], top[keep])
+    np.minimum.at(new_hi, cell[keep], top[keep])
     keep = ~unknown_bottom
-    np.maximum.at(new_lo, r.indices[keep], bottom[keep])
+    np.maximum.at(new_lo, cell[keep], bottom[keep])
     return new_lo, new_hi
-
-
-def _others(r: Relations, term: Ints, missing: NDArray[np.bool_]) -> Ints:
-    """b − Σ of the other terms of the equation, or NO_BOUND where one of them has no bound."""
-    total = r.sums(term)[r.row]
-    gone = r.sums(missing.astype(np.int64))[r.row] - missing
-    return np.where(gone > 0, NO_BOUND, r.rhs[r.row] - (total - term))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cellward.audit.propagation import propagate
+from cellward.audit.propagation import Propagation, propagate
 from cellward.exact import Ints, freeze
 from cellward.publication.knowledge import Knowledge
 from cellward.risk.attacker import Attacker
@@ -31,6 +32,8 @@ class Region:
     center: Ints
     own: Ints | None = None
     """The cells of which the attacker knows more than the public, looked at first."""
+    public: Propagation | None = None
+    """Bounds that this region shares with those of other attackers."""
 
     def __post_init__(self) -> None:
         freeze(self.lo, self.hi, self.center)
@@ -40,13 +43,37 @@ class Region:
         relations: Relations, lower: Ints, upper: Ints, knowledge: Knowledge, attacker: Attacker, center: Ints
     ) -> Region:
         """Public bounds, what the release tells, and what the attacker knows by itself."""
-        lo, hi = attacker.narrow(np.maximum(lower, knowledge.lo), np.minimum(upper, knowledge.hi))
-        return Region(relations, lo, hi, knowledge.whole or attacker.whole, center, attacker.cell)
+        return Region.of_each(relations, lower, upper, knowledge, (attacker,), center)[0]
+
+    @staticmethod
+    def of_each(
+        relations: Relations,
+        lower: Ints,
+        upper: Ints,
+        knowledge: Knowledge,
+        attackers: Iterable[Attacker],
+        center: Ints,
+    ) -> list[Region]:
+        """The regions of several attackers, who share the public bounds and what the release tells."""
+        public = Propagation(relations, np.maximum(lower, knowledge.lo), np.minimum(upper, knowledge.hi))
+        return [
+            Region(
+                relations,
+                *attacker.narrow(public.lo, public.hi),
+                knowledge.whole or attacker.whole,
+                center,
+                attacker.cell,
+                public,
+            )
+            for attacker in attackers
+        ]
 
     @cached_property
     def outer(self) -> tuple[Ints, Ints]:
         """Bounds that every table of the region keeps, from one equation at a time."""
-        return propagate(self.relations, self.lo, self.hi, whole=self.whole)
+        if self.public is None:
+            return propagate(self.relations, self.lo, self.hi, whole=self.whole)
+        return self.public.narrowed(self.lo, self.hi, whole=self.whole)
 
     @property
     def form(self) -> LeafForm:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,7 @@ class Sensitivity:
         return Sensitivity(status, full[0], full[1], full[2])
 
     def __post_init__(self) -> None:
+        self.status.setflags(write=False)
         freeze(self.lpl, self.upl, self.spl)
         for name, level in (("lpl", self.lpl), ("upl", self.upl), ("spl", self.spl)):
             if len(level) and int(level.min()) < 0:
@@ -87,12 +89,14 @@ class Sensitivity:
         """Which cells are to be published as they are."""
         return np.asarray(self.status == CellStatus.FIXED)
 
-    @property
+    @cached_property
     def asked(self) -> Ints:
         """The cells that ask for a positive level, whatever their status: a level is a request."""
-        return np.flatnonzero((self.lpl > 0) | (self.upl > 0) | (self.spl > 0))
+        cell = np.flatnonzero((self.lpl > 0) | (self.upl > 0) | (self.spl > 0))
+        freeze(cell)
+        return cell
 
-    @property
+    @cached_property
     def levels(self) -> Levels:
         """The levels of the cells that ask for one."""
         cell = self.asked

@@ -29,10 +29,12 @@ NEAR = 1e-6
 """A value this near to the grid, in steps, is on it."""
 LARGE = 200_000
 """Cells of an array from which its leaf form is not written out."""
-MOST_LEAVES = 20_000
-"""Leaves up to which they are tried one by one."""
-DESCENTS = 5
+MOST_TERMS = 250_000
+"""Numbers in the leaves' matrix up to which rounded leaves are improved."""
+DESCENTS = 60
 """How often all leaves are tried."""
+PAYS = 1e-12
+"""A move pays when it makes the table cheaper by more than this share: less is the error of the floats it is told by."""
 LARGEST_COST = 2**40
 """Costs of steps are whole numbers up to this."""
 
@@ -124,30 +126,44 @@ class RoundedLeaves:
         return out
 
     def descended(self, v: Ints, allowed: AllowedSet, budget: Budget) -> Ints:
-        """v made cheaper one leaf and one step at a time, as long as that pays."""
-        if self.form is None or self.form.matrix.shape[1] > MOST_LEAVES:
+        """v made cheaper by steps of single leaves, many at once, as long as that pays.
+
+        All leaves are asked what one step up and one down would cost each on its own. Leaves share totals, so steps that pay alone need not pay
+        together: the best of them are taken, half as many each time that all of them do not pay. One alone always does.
+        """
+        if self.form is None or self.form.matrix.nnz > MOST_TERMS:
             return v
-        matrix = self.form.matrix.tocsc()
-        moving, costs = self.problem.moving, self.problem.costs
-        v = v.copy()
+        matrix, costs = self.form.matrix.tocsc(), self.problem.costs
+        leaves, moving = matrix.shape[1], self.problem.moving
+        cell, leaf = moving[matrix.indices], np.repeat(np.arange(leaves), np.diff(matrix.indptr))
+        coefs = np.unique(np.concatenate((matrix.data, -matrix.data)))
+        if len(coefs) * len(v) > MOST_TERMS:
+            return v
+        place = np.searchsorted(coefs, matrix.data)  # and ~place is that of the other sign, counted from the end
+        value, many = costs.value((v - self.fine.a) / self.factor), leaves
         for _ in range(DESCENTS):
-            gained = False
-            for j in range(matrix.shape[1]):
-                part = slice(matrix.indptr[j], matrix.indptr[j + 1])
-                cells, coef = moving[matrix.indices[part]], matrix.data[part] * self.step
-                own = costs.of_cells(cells)
-                now = own.value((v[cells] - self.fine.a[cells]) / self.factor)
-                for move in (coef, -coef):
-                    then = v[cells] + move
-                    if np.any((then < allowed.lo[cells]) | (then > allowed.hi[cells])):
-                        continue
-                    if own.value((then - self.fine.a[cells]) / self.factor) < now * (1 - 1e-12):
-                        v[cells] = then
-                        gained = True
-                        break
-                if budget.over:
-                    return v
-            if not gained:
+            now = costs.costs((v - self.fine.a) / self.factor)
+            dearer = np.empty((len(coefs), len(v)))
+            for k, coef in enumerate(coefs.tolist()):
+                then = v + coef * self.step
+                dearer[k] = costs.costs((then - self.fine.a) / self.factor) - now
+                dearer[k, (then < allowed.lo) | (then > allowed.hi)] = np.inf
+            up, down = (-np.bincount(leaf, dearer[at, cell], leaves) for at in (place, ~place))
+            gain, step = np.maximum(up, down), np.where(up >= down, self.step, -self.step)
+            pays = np.flatnonzero(gain > PAYS * value)
+            pays = pays[np.argsort(-gain[pays], kind="stable")]
+            many = min(2 * many, len(pays))
+            while many and not budget.over:
+                chosen = np.zeros(leaves, np.int64)
+                chosen[pays[:many]] = step[pays[:many]]
+                then = v.copy()
+                then[moving] += matrix @ chosen
+                cheaper = costs.value((then - self.fine.a) / self.factor)
+                if np.all((allowed.lo <= then) & (then <= allowed.hi)) and cheaper < value * (1 - PAYS):
+                    v, value = then, cheaper
+                    break
+                many //= 2
+            else:
                 break
         return v
 

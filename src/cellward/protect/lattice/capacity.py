@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from cellward import exact
-from cellward.audit.propagation import propagate
+from cellward.audit.propagation import Propagation
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.audit.sums_as_cells import instance_of_sums
@@ -103,13 +103,16 @@ class Capacity:
         """Requirements that no choice of allowed values meets, as far as bounds and single equations tell, each with a sentence."""
         wide = [np.full(self.instance.cells, sign * NO_BOUND, np.int64) for sign in (-1, 1)]
         wide[0][: self.cells], wide[1][: self.cells] = self.told.widest(allowed)
+        public = Propagation(
+            self.instance.relations,
+            np.maximum(self.instance.lower, wide[0]),
+            np.minimum(self.instance.upper, wide[1]),
+        )
         for k, asked in enumerate(self.asked):
             if not len(asked):
                 continue
             lb, ub = self._box(k)
-            low, high = propagate(
-                self.instance.relations, np.maximum(lb, wide[0]), np.minimum(ub, wide[1]), whole=self._whole(k)
-            )
+            low, high = public.narrowed(np.maximum(lb, wide[0]), np.minimum(ub, wide[1]), whole=self._whole(k))
             for j, p in enumerate(asked.cell.tolist()):
                 requirement = Requirement(k, p, *(int(x[j]) for x in (asked.lpl, asked.upl, asked.spl)))
                 if not self._reachable(requirement, (int(low[p]), int(high[p])), (int(lb[p]), int(ub[p])), allowed):
@@ -202,10 +205,9 @@ class Capacity:
         lo[: self.cells] = np.minimum(np.ceil(self.low.of(q) - 1e-9), instance.a[: self.cells])
         hi[: self.cells] = np.maximum(np.floor(self.high.of(q) + 1e-9), instance.a[: self.cells])
         known = Knowledge.interval(lo, hi)
-        regions = [
-            Region.of(instance.relations, instance.lower, instance.upper, known, attacker, instance.a)
-            for attacker in instance.attackers
-        ]
+        regions = Region.of_each(
+            instance.relations, instance.lower, instance.upper, known, instance.attackers, instance.a
+        )
         questions = [Question(region, levels=asked) for region, asked in zip(regions, self.asked, strict=True)]
         ends = settle(questions, instance.labels, [instance.a], Budget(), only_swaps=True)
         return [asked.take(~one.met) for asked, one in zip(self.asked, ends, strict=True)]
