@@ -459,7 +459,8 @@ def factors(report: Report, *, quick: bool) -> None:
             report.require(means[rival] >= 1, f"{rival} takes {means[rival]:.2f} of our time, geometric mean")
     absent = [f"{name} (`{PACKAGES[name]}`)" for name in FACTORS if name not in names]
     report.add(
-        "H = NᵀDN of the L1 adjustments above for five of the diagonals that the interior point met, from the first step to the last: processor milliseconds "
+        "H = NᵀDN of the L1 adjustments above for five of the diagonals that the interior point "
+        "met, from the first step to the last: processor milliseconds "
         "of one factorisation and one solve with the analysis kept (in brackets the analysis), one thread, the shortest of three, mean of the five; "
         "`dense` is LAPACK's dpotrf, SuperLU scipy's `splu`, CHOLMOD comes with `cvxopt`, PARDISO with `pypardiso` (MKL). "
         "No wheels for this Python: scikit-sparse, scikit-umfpack, pymumps; the one of python-mumps is for NumPy 1, that of sksparse-minimal "
