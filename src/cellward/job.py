@@ -268,9 +268,9 @@ class Job:
     def table(self) -> Table:
         """Read the input, add it up, and find the cells at risk."""
         with naming(self.path):
-            check_input(self.source)
             self.key, self.method, self.rules  # noqa: B018 (mistakes are told before the work begins)
             given = {"hierarchies": self.hierarchies, **self.said["roles"]}
+            check_input(self.source)
             reading = {key: value for key, value in self.said["input"].items() if key not in ("file", "kind")}
             if self.kind == "table":
                 if (self.rules or self.said.get("risk")) and "frequency" not in self.said["roles"]:

@@ -106,7 +106,7 @@ class Protection:
             )
         if self.publication is None and self.failure is None:
             raise VerificationError(f"a result called {self.status} must say why; nothing is released")
-        if self.shown is not None:
+        if self.shown is not None and self.shown.of(self.instance, self.publication, self.sought):
             return
         object.__setattr__(self, "shown", Shown(self.instance, self.publication, self.sought, self.status))
         if self.publication is None:

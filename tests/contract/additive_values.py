@@ -41,7 +41,7 @@ class AdditiveValues:
             assert sum(c * int(published.scaled[i]) for i, c in zip(cells, coefs, strict=True)) == rhs
 
     def test_values_are_on_the_grid_and_inside_the_allowed_set(self, published):
-        v, allowed, instance = published.scaled, published.allowed, published.instance
+        v, allowed, instance = published.scaled, published.sought.allowed, published.instance
         assert np.all((allowed.lo <= v) & (v <= allowed.hi))
         assert np.all((v - allowed.lo) % np.maximum(allowed.step, 1) == 0)
         assert np.all((instance.lower <= v) & (v <= instance.upper))
@@ -54,7 +54,7 @@ class AdditiveValues:
         assert published.objective_scaled == self.cost(published.instance, published.scaled)
 
     def test_no_bound_is_above_the_objective(self, published):
-        assert published.bound_scaled <= published.objective_scaled
+        assert published.sought.bound <= published.objective_scaled
         assert published.certified_bound is None or published.certified_bound <= published.objective
 
     def test_the_loss_is_that_of_the_values(self, published):
@@ -65,7 +65,7 @@ class AdditiveValues:
 
     def test_the_release_has_the_same_values(self, published):
         release = published.release()
-        assert np.array_equal(release.scaled, published.scaled)
+        assert np.array_equal(release.publication.v, published.scaled)
         assert np.array_equal(release.values, published.values)
 
     def test_a_tampered_result_cannot_be_made(self, published):
@@ -74,7 +74,7 @@ class AdditiveValues:
             wrong[int(published.instance.relations.indices[0])] += 1
             what = "miss equation"
         else:
-            wrong, what = published.allowed.hi + 1, "outside its allowed set"
+            wrong, what = published.sought.allowed.hi + 1, "outside its allowed set"
         with pytest.raises(cw.VerificationError, match=what):
             with_values(published, wrong)
 

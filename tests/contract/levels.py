@@ -72,7 +72,7 @@ class LevelsByDistance:
         assert published.protected is True
 
     def test_the_truth_itself_is_no_release(self, published):
-        a, allowed = published.instance.a, published.allowed
+        a, allowed = published.instance.a, published.sought.allowed
         lo, hi = np.minimum(allowed.lo, a), np.maximum(allowed.hi, a)
         free = type(allowed)(lo, hi, (lo < hi).astype(np.int64))
         truth = with_values(published, a, allowed=free)

@@ -9,7 +9,7 @@ from method_contract import MethodContract
 from scipy.optimize import linprog
 
 import cellward as cw
-from cellward.protect.perturbation.intervals import Intervals
+from cellward.protect.perturbation.intervals import PerturbationIntervals
 
 BASE, WITHIN = 5, 3
 
@@ -62,7 +62,7 @@ class TestCellPerturbation(BetweenMultiples, TellsOnlyValues):
 
     def own(self, published):
         """What is allowed lies around the true values."""
-        intervals = Intervals.of(published, "base", np.full(published.cells, BASE * 10**published.decimals))
+        intervals = PerturbationIntervals.of(published, "base", np.full(published.cells, BASE * 10**published.decimals))
         return {"allowed": intervals.allowed, "aim": intervals.aim("between")}
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from cellward.instance import Instance
+from cellward.protection import Run
+from cellward.publication.values import Values
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
 
@@ -18,12 +20,21 @@ def asking_more(result):
     cell = [int(np.flatnonzero(~instance.sensitivity.fixed)[0])]
     level = np.full(1, BEYOND * 10**instance.decimals, np.int64)
     asked = Sensitivity.of(instance.cells, cell, level, level, 0 * level)
-    return replace(result, instance=replace(instance, sensitivity=asked), bound_scaled=None, status="feasible")
+    return replace(
+        result,
+        instance=replace(instance, sensitivity=asked),
+        sought=replace(result.sought, bound=None),
+        status="feasible",
+    )
 
 
 def with_values(result, v, **changes):
     """The same result with other values, and no word on how good they are."""
-    return replace(result, scaled=v, bound_scaled=None, status="feasible", **changes)
+    sought = replace(
+        result.sought, bound=None, **{name: changes.pop(name) for name in ("allowed", "aim") if name in changes}
+    )
+    told = replace(result.knowledge, v=v)
+    return replace(result, publication=Values(told), sought=sought, status="feasible", **changes)
 
 
 def of_the_published(result, own):
@@ -32,7 +43,9 @@ def of_the_published(result, own):
     ``own``: fields that hang on the true values, from the instance.
     """
     instance = replace(result.instance, a=result.scaled, sensitivity=Sensitivity.none(result.instance.cells))
-    return replace(with_values(result, result.scaled, instance=instance, **own(instance)), seconds=1.0, engine="other")
+    return replace(
+        with_values(result, result.scaled, instance=instance, **own(instance)), run=Run(engine="other", seconds=1.0)
+    )
 
 
 def repeated(instance, which):

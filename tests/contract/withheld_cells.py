@@ -26,7 +26,7 @@ class WithheldCells:
     def test_the_objective_is_the_weight_that_is_withheld(self, published):
         withheld = published.publication.withheld & ~published.instance.sensitivity.unsafe
         assert published.objective_scaled == published.instance.weight[withheld].sum()
-        assert published.bound_scaled <= published.objective_scaled
+        assert published.sought.bound <= published.objective_scaled
 
     def test_printed_cells_are_known_and_withheld_ones_between_two_values(self, published):
         found = published.audit().intervals

@@ -16,7 +16,7 @@ import pytest
 from bank import BANK, causey_cox_ernst
 
 import cellward as cw
-from cellward import cli
+from cellward.cli import app as application
 from cellward.protect.lattice.problem import Found
 
 ROOT = Path(__file__).parents[2]
@@ -70,18 +70,19 @@ def test_cells_perturbed_from_file_to_audit(tmp_path, options):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--method", "perturb", "--max-steps", "2"], "--max-steps does not go with --method perturb; leave it out"),
-        (["--grid", "1"], "--grid does not go with --method round; leave it out"),
-        (["--method", "perturb", "--base", "5", "--within", "3"], "give one of the two"),
-        (["--method", "adjust", "--base", "5"], "--base does not go with --method adjust; leave it out"),
-        (["--method", "adjust", "--ignore-levels"], "--ignore-levels does not go with --method adjust; leave it out"),
-        (["--norm", "l2"], "--norm does not go with --method round; leave it out"),
-        (["--method", "perturb", "--free-zeros"], "--free-zeros does not go with --method perturb; leave it out"),
-        (["--method", "blur"], "--method blur is not known; use round, perturb or adjust"),
+        (["perturb", "--max-steps", "2"], "No such option: --max-steps"),
+        (["round", "--grid", "1"], "No such option: --grid"),
+        (["perturb", "--base", "5", "--within", "3"], "give one of the two"),
+        (["adjust", "--base", "5"], "No such option: --base"),
+        (["adjust", "--ignore-levels"], "No such option: --ignore-levels"),
+        (["round", "--norm", "l2"], "No such option: --norm"),
+        (["perturb", "--zeros-stay"], "No such option: --zeros-stay"),
+        (["blur"], "No such command 'blur'"),
     ],
 )
 def test_options_of_another_method_are_refused(tmp_path, options, words):
-    done = piped("round", FIRMS, *LONG, *options, "--out", tmp_path / "out")
+    method, *given = options
+    done = piped(method, FIRMS, *LONG, *given, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert words in done.stderr
     assert not (tmp_path / "out").exists()
@@ -117,8 +118,8 @@ def levels(tmp_path):
         ("--norm", "huber", "--delta", "0.1", "--grid", "none"),
         ("--norm", "l1-2", "--shares", "0.5,0.5", "--grid", "5"),
         ("--norm", "linf", "--grid", "0.5", "--weights", "totals"),
-        ("--senses", "up", "--jitter", "0", "--form", "leaf", "--free-zeros"),
-        ("--fixed", "margins", "--keep-zeros"),
+        ("--senses", "up", "--jitter", "0", "--form", "leaf", "--no-zeros-stay"),
+        ("--fixed", "margins", "--zeros-stay"),
         ("--fixed", "margins", "--soft-margins", "100", "--soft-levels"),
         ("--fixed", "N,A", "--fixed", "Total,Total"),
     ],
@@ -169,11 +170,9 @@ def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
     made = {}
     for name, key in (("one", ZERO), ("two", ZERO), ("three", "11" * 32)):
         run(
-            "round",
+            "adjust",
             levels,
             *AT_RISK,
-            "--method",
-            "adjust",
             "--key",
             key,
             "--seed",
@@ -212,7 +211,7 @@ def test_an_adjusted_release_takes_no_options_of_roundings(tmp_path, levels, run
     run("adjust", levels, *AT_RISK, "--out", tmp_path / "out")
     done = run("audit", levels, *AT_RISK, "--release", tmp_path / "out", "--base", "5")
     assert done.code == 2
-    assert "--base does not go with a release made by adjustment; leave it out" in done.err
+    assert "--base does not go with a release made by controlled tabular adjustment; leave it out" in done.err
 
 
 def test_an_audit_finds_an_adjustment_that_is_too_near(tmp_path, levels, run):
@@ -271,7 +270,7 @@ def test_a_perturbation_is_proposed_where_no_rounding_exists(tmp_path):
     reading = ["--dims", "axis0,axis1,axis2", "--value", "value"]
     done = piped("round", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
     assert done.returncode == 1
-    assert "--method perturb" in done.stdout
+    assert "cellward perturb" in done.stdout
     done = piped("perturb", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
     assert done.returncode == 0
 
@@ -434,7 +433,7 @@ def test_more_steps_where_none_will_do(tmp_path, run):
     [
         (("--base", "0=5,x=2"), "--base 0=5,x=2"),
         (("--goal", "fast"), "goal='fast'"),
-        (("--only", "rows"), "only='rows'"),
+        (("--only", "rows"), "only: 'rows' is no cell"),
     ],
 )
 def test_options_of_rounding_that_are_not_known(tmp_path, run, options, words):
@@ -483,7 +482,7 @@ def test_infeasible_exits_1_and_writes_nothing(tmp_path, run):
     assert said.out.rstrip().endswith("Nothing was written.")
     as_json = run("round", source, "--base", 2, "--out", tmp_path / "out", "--json")
     facts = json.loads(as_json.out)
-    assert (as_json.code, list(facts)) == (1, KEYS)
+    assert (as_json.code, list(facts)) == (1, [*KEYS, "reason"])
     assert as_json.err.startswith("cellward: no table of neighbouring multiples keeps every sum")
     assert (facts["status"], facts["verified"]) == ("infeasible", False)
     assert [facts[key] for key in ("objective", "gap", "sum_abs", "max_abs")] == [None] * 4
@@ -713,7 +712,7 @@ def test_an_interrupt_is_a_word_and_130(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "app", interrupted)
+    monkeypatch.setattr(application, "build", interrupted)
     said = run("round")
     assert (said.code, said.out, said.err) == (130, "", "cellward: interrupted; nothing was written\n")
 
@@ -768,7 +767,7 @@ def test_an_insider_found_by_an_audit_gives_exit_code_1(tmp_path, run):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text.replace("value", "other", 1), None),
+        (lambda text: text.replace("value", "other", 1), "no column 'value'"),
         (lambda text: text.replace("region", "place", 1), "no column 'region'"),
         (lambda text: "\n".join(text.split("\n")[:-2]) + "\n", "no row for"),
         (lambda text: text + text.split("\n")[1] + "\n", "occurs twice"),

@@ -278,7 +278,7 @@ def test_tabulate_refuses_in_a_sentence_and_writes_nothing(records, run, name, t
 
 
 def test_records_that_are_not_there(run, tmp_path):
-    refused(run("tabulate", tmp_path / "none.csv", "--dims", "r"), r"none\.csv: there is no such file")
+    refused(run("tabulate", tmp_path / "none.csv", "--dims", "r"), r"none\.csv: no such file")
     refused(run("tabulate", tmp_path, "--dims", "r"), r"is a folder .*give a file of records")
     refused(run("tabulate"), r"Missing argument 'RECORDS'")
 
@@ -414,7 +414,7 @@ BAD_JOBS = {
     "a job that is not there": (None, r"job\.toml: no such file"),
     "no TOML": ("region,n\n", r"job\.toml: not TOML"),
     "an unknown key": (JOB.replace("base = 20", "base = 20\ncolour = 1"), r"job\.toml: \[method\]: 'colour' is not known here; use base"),
-    "records that are not there": (JOB.replace("records.csv", "none.csv"), r"none\.csv: there is no such file"),
+    "records that are not there": (JOB.replace("records.csv", "none.csv"), r"none\.csv: no such file"),
     "a rule that would run": (JOB.replace('policy = "default"', "rules = [\"__import__('os').system('touch pwned')\"]"), r"it is none of PPercent"),
     "a base that is none": (JOB.replace("base = 20", "base = -1"), r"base: -1 is not a base"),
     "a column that is not there": (JOB.replace('"turnover"', '"x"'), r"records\.csv: there is no column 'x'"),

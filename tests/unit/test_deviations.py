@@ -7,6 +7,7 @@ from rich.console import Console
 
 import cellward as cw
 from cellward.report.sections.deviations import Deviations
+from cellward.report.terminal import render
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_as_text_and_on_the_terminal(table):
     found = Deviations.of(cw.ControlledAdjustment(senses="up", jitter=0).protect(table))
     assert [line.split()[0] for line in str(found).splitlines()] == ["deviations", "all", "at", "others"]
     out = io.StringIO()
-    Console(file=out, width=120).print(found.grid())
+    render([found.section()], Console(file=out, width=120))
     assert "20.00" in out.getvalue()
 
 

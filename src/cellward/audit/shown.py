@@ -53,10 +53,16 @@ class Shown:
         self.instance, self.publication, self.sought, self.status = instance, publication, sought, status
         self.levels = ShownLevels(instance, publication) if levels is None and publication is not None else levels
 
+    def of(self, instance: Instance, publication: Publication | None, sought: Objective) -> bool:
+        """Whether this is shown of these very parts."""
+        return self.instance is instance and self.publication is publication and self.sought is sought
+
     def knowing(self, other: Shown) -> Shown:
         """The same with what was shown already of the same values against the same attackers."""
         mine, known = self.publication, other.publication
-        same = mine is not None and known is not None and np.array_equal(mine.start, known.start)
+        if mine is None or known is None or self.instance is not other.instance:
+            return self
+        same = np.array_equal(mine.start, known.start)
         return Shown(self.instance, mine, self.sought, self.status, other.levels) if same else self
 
     @property

@@ -20,9 +20,9 @@ from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.draws import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
-from cellward.protect.adjustment.named_cells import named_cells
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.attempt import Attempt
+from cellward.protect.named_cells import named_cells
 from cellward.protection import Failure, Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
@@ -145,7 +145,7 @@ class AdjustmentAttempt(Attempt):
                 raise InputError(f"second_weights: give one number of at least 0 for each of {i.cells} cells")
         if o.subset is not None:
             inside = np.zeros(i.cells, bool)
-            inside[named_cells(i, o.subset, "subset", "a list of cells")] = True
+            inside[named_cells(i, o.subset, "subset")] = True
             second = np.where(inside, second, 0)
         if o.soft_margins is not None:
             dearer = np.where(self._kept & ~i.sensitivity.fixed, o.soft_margins, 1.0)

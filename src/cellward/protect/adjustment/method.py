@@ -12,11 +12,10 @@ import numpy as np
 from cellward import exact
 from cellward.errors import InputError
 from cellward.instance import Instance, Weights
-from cellward.protect.adjustment.attempt import AdjustmentAttempt
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import NORMS
-from cellward.protect.adjustment.named_cells import named_cells
 from cellward.protect.method import BatchRun, Method, TauArgus
+from cellward.protect.named_cells import named_cells
 from cellward.protect.option import Cells, Exact, Flag, Grid, Number, Pair, Word, WordOrNumbers, option
 from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
@@ -131,6 +130,8 @@ class ControlledAdjustment(Method):
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The nearest table in which every cell at risk is off by its level; or that there is none."""
+        from cellward.protect.adjustment.attempt import AdjustmentAttempt  # loads scipy
+
         return AdjustmentAttempt(self, instance, budget, key).solve()
 
     def fixed_cells(self, instance: Instance) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -140,7 +141,7 @@ class ControlledAdjustment(Method):
             return out
         if isinstance(self.fixed, str):
             return np.asarray(out | (instance.relations.height > 0))
-        out[named_cells(instance, self.fixed, "fixed", "'margins' or a list of cells")] = True
+        out[named_cells(instance, self.fixed, "fixed")] = True
         return out
 
     def decimal(self, name: str) -> Fraction:

@@ -15,7 +15,6 @@ from cellward.protect.lattice.capacity import guards
 from cellward.protect.lattice.told_box import Requirement
 from cellward.protect.method import Method
 from cellward.protect.option import Amount, Flag, Grid, Word, option
-from cellward.protect.perturbation.attempt import PerturbationAttempt
 from cellward.protect.perturbation.intervals import Form, PerturbationIntervals
 from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
@@ -108,6 +107,8 @@ class CellPerturbation(Method):
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The least perturbation that keeps every sum and meets every level; or that there is none."""
+        from cellward.protect.perturbation.attempt import PerturbationAttempt  # loads scipy
+
         return PerturbationAttempt(self, instance, budget, key, self._intervals(instance)).solve()
 
     def _intervals(self, instance: Instance) -> PerturbationIntervals:

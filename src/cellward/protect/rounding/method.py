@@ -18,6 +18,7 @@ from cellward.protect.lattice.engines import ENGINES
 from cellward.protect.lattice.model import check_grid
 from cellward.protect.lattice.problem import LatticeEngine
 from cellward.protect.method import BatchRun, Method, Parameter, TauArgus
+from cellward.protect.named_cells import named_cells
 from cellward.protect.option import Amount, Cells, Flag, Whole, Word, option
 from cellward.protect.perturbation.method import CellPerturbation
 from cellward.protect.rounding.attempt import RoundingAttempt
@@ -195,7 +196,7 @@ class ControlledRounding(Method):
         if isinstance(self.only, str):
             return np.asarray((instance.relations.height > 0) == (self.only == "totals"))
         out = np.zeros(instance.cells, bool)
-        out[[instance.labels.find(cell) for cell in self.only]] = True
+        out[named_cells(instance, self.only, "only")] = True
         return out
 
     def stated(self, instance: Instance, rounded: NDArray[np.bool_]) -> dict[str, Any]:

@@ -9,10 +9,8 @@ from cellward.errors import InputError
 from cellward.instance import Instance
 
 
-def named_cells(instance: Instance, given: Any, what: str, known: str) -> list[int]:
+def named_cells(instance: Instance, given: Iterable[Any], what: str) -> list[int]:
     """Cells by number, or by their codes."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{what}={given!r} is not known; use {known}")
     bare = not instance.labels.dims  # cells of bare equations have numbers only
     try:
         return [
