@@ -30,6 +30,8 @@ from cellward.publication.release import Release
 
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
 KEY_BYTES = 32
+OF_SUMS = {"name": "interval publication", "what": "sums of cells at risk"}
+"""The method of the certificate of sums: nothing is printed of them, and of the cells what the release tells."""
 
 
 def checked_key(key: object = None) -> bytes:
@@ -250,7 +252,7 @@ class Protection:
         return tuple(
             Certificate.of(
                 part,
-                method=self.method if part is self.shown else {"name": f"sums of cells, {self.method.get('name', '')}"},
+                method=self.method if part is self.shown else {**OF_SUMS, "of": self.method.get("name", "")},
                 told=told,
                 ignore_levels=self.ignore_levels,
                 engine=self.engine if part is self.shown else "",

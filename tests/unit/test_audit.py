@@ -98,7 +98,7 @@ def test_an_adjustment_without_a_published_deviation_meets_levels_or_not():
     table = figure_1(lpl=3, upl=3)
     moved = table.scaled.copy()
     moved[II_C] += 3
-    met = cw.audit(released(table, cw.Knowledge.adjusted(moved), moved), table=table)
+    met = cw.audit(released(table, cw.Knowledge.adjusted(moved.copy()), moved), table=table)
     assert met.intervals["verdict"][II_C] == "level met"
     assert met.protected is None
     moved[II_C] -= 1

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cellward as cw
-from cellward.cli import app
+from cellward.cli.app import build
 from cellward.errors import InputError
 from cellward.risk.manual import Manual
 from cellward.tauargus.batch import Batch
@@ -460,18 +460,18 @@ def test_on_the_command_line(folder):
     runner = CliRunner()
     text = f'{OPEN}<SPECIFYTABLE> "Kind"|"V"||\n<SAFETYRULE> FREQ(2,10)\n<READMICRODATA>\n<WRITETABLE> (1,3,AS+FL+,"a.csv")\n<GOINTERACTIVE>\n'
     (folder / "b.arb").write_text(text)
-    done = runner.invoke(app, ["run", str(folder / "b.arb"), "--statuses", "sdmx"])
+    done = runner.invoke(build(), ["run", str(folder / "b.arb"), "--statuses", "sdmx"])
     assert done.exit_code == 0
     assert "<GOINTERACTIVE> has no effect" in done.output
     assert '"CONF_STATUS","OBS_STATUS"' in (folder / "a.csv").read_text()
     (folder / "c.arb").write_text(text.replace("<GOINTERACTIVE>", "<SUPPRESS> OPT(1)\n<SUPPRESS> MOD(1)"))
-    done = runner.invoke(app, ["run", str(folder / "c.arb")])
+    done = runner.invoke(build(), ["run", str(folder / "c.arb")])
     assert done.exit_code == 2
     assert done.output.count("is not among our methods") == 2
     (folder / "d.arb").write_text(
         text.replace("<WRITETABLE>", "<SUPPRESS> RND(1,1)\n<WRITETABLE>").replace("FREQ(2,10)", "FREQ(2,90)")
     )
-    done = runner.invoke(app, ["run", str(folder / "d.arb"), "--json"])
+    done = runner.invoke(build(), ["run", str(folder / "d.arb"), "--json"])
     assert done.exit_code == 1
     assert "nothing was written" in done.output
 
@@ -480,9 +480,9 @@ def test_options_that_do_not_go_with_the_file(folder):
     runner = CliRunner()
     (folder / "b.arb").write_text(f'{OPEN}<SPECIFYTABLE> "Kind"|"V"||\n<READMICRODATA>\n')
     for command in (["run", "b.arb", "--show"], ["run", "job.toml", "--statuses", "sdmx"]):
-        done = runner.invoke(app, [command[0], str(folder / command[1]), *command[2:]])
+        done = runner.invoke(build(), [command[0], str(folder / command[1]), *command[2:]])
         assert isinstance(done.exception, InputError)
-    done = runner.invoke(app, ["run", str(folder / "b.arb"), "--json"])
+    done = runner.invoke(build(), ["run", str(folder / "b.arb"), "--json"])
     assert '"cells": 6' in done.output
 
 
@@ -500,7 +500,7 @@ def test_convert_on_the_command_line(cells):
     runner = CliRunner()
     (cells / "t.tab").write_text(TAB.replace("Total;All;21", "Total;All;22"))
     for name in ("t.csv", "t.jj", "t.parquet", "u.tab"):
-        done = runner.invoke(app, ["convert", str(cells / "t.tab"), str(cells / name)])
+        done = runner.invoke(build(), ["convert", str(cells / "t.tab"), str(cells / name)])
         assert done.exit_code == 0, done.output
         assert "9 cells" in done.output
     assert values(cw.read(cells / "u.tab")) == values(cw.read(cells / "t.tab"))

@@ -279,7 +279,7 @@ def test_tabulate_refuses_in_a_sentence_and_writes_nothing(records, run, name, t
 
 def test_records_that_are_not_there(run, tmp_path):
     refused(run("tabulate", tmp_path / "none.csv", "--dims", "r"), r"none\.csv: no such file")
-    refused(run("tabulate", tmp_path, "--dims", "r"), r"is a folder .*give a file of records")
+    refused(run("tabulate", tmp_path, "--dims", "r"), r"a folder .*give a file of records")
     refused(run("tabulate"), r"Missing argument 'RECORDS'")
 
 
@@ -413,7 +413,7 @@ def test_a_protection_that_fails_exits_1_and_releases_nothing(job, run, tmp_path
 BAD_JOBS = {
     "a job that is not there": (None, r"job\.toml: no such file"),
     "no TOML": ("region,n\n", r"job\.toml: not TOML"),
-    "an unknown key": (JOB.replace("base = 20", "base = 20\ncolour = 1"), r"job\.toml: \[method\]: 'colour' is not known here; use base"),
+    "an unknown key": (JOB.replace("base = 20", "base = 20\ncolour = 1"), r"job\.toml: \[method\] colour does not go with name='round'; use base"),
     "records that are not there": (JOB.replace("records.csv", "none.csv"), r"none\.csv: no such file"),
     "a rule that would run": (JOB.replace('policy = "default"', "rules = [\"__import__('os').system('touch pwned')\"]"), r"it is none of PPercent"),
     "a base that is none": (JOB.replace("base = 20", "base = -1"), r"base: -1 is not a base"),
@@ -456,9 +456,9 @@ def test_help_names_every_option_and_explains_it(command, run, monkeypatch):
     assert (said.code, said.err) == (0, "")
     assert "\x1b" not in said.out
     assert max(map(len, said.out.splitlines())) <= 100
-    from cellward.cli import MICRODATA
+    from cellward.cli.reading import RECORDS
 
-    names = [name.replace("_", "-") for name in MICRODATA] if command == "tabulate" else ["json", "show"]
+    names = [name.replace("_", "-") for name in RECORDS] if command == "tabulate" else ["json", "show"]
     for name in names:
         assert re.search(rf"--{name}\s+<[^>]+>\s+\w", said.out), name
 

@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 
 import cellward as cw
 from cellward.protect.adjustment.study import DisclosureStudy
-from cellward.report.sections.study import show_study, study_lines, study_summary
+from cellward.report.sections.study import study_lines, study_section, study_summary
+from cellward.report.terminal import render
 
 LINEAR = ("l1", "linf")
 KEY = bytes(32)
@@ -163,7 +164,7 @@ def test_reports(norm):
     assert summary["resolved"][1]["growth"] > 0
     assert list(summary["alternatives"]["ranges"]) == [2]
     out = io.StringIO()
-    show_study(study, Console(file=out, width=200), alternatives=others)
+    render([study_section(study, alternatives=others)], Console(file=out, width=200))
     assert "cell 2" in out.getvalue()
     assert "in all optima" in out.getvalue()
 

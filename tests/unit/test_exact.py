@@ -65,7 +65,9 @@ def test_a_number_is_read_exactly(written, mantissa, decimals):
     ],
 )
 def test_what_is_not_a_number_is_refused_with_place_and_remedy(written):
-    with pytest.raises(InputError, match=r"^here: .* is not a number; (write digits with a point|if the comma)") as caught:
+    with pytest.raises(
+        InputError, match=r"^here: .* is not a number; (write digits with a point|if the comma)"
+    ) as caught:
         parse(written, "here")
     assert repr(written) in str(caught.value)
 

@@ -96,7 +96,7 @@ def test_unreadable_paths(tmp_path):
         read_hrc(tmp_path / "none.hrc")
     with pytest.raises(InputError, match="a folder or device"):
         read_hrc(tmp_path)
-    with pytest.raises(InputError, match="cannot be read|no such file"):
+    with pytest.raises(InputError, match=r"cannot be read|no such file"):
         read_hrc("a\0b")
     with pytest.raises(InputError, match="cannot be read"):
         read_hrc("x" * 5_000)

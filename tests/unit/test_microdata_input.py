@@ -641,8 +641,8 @@ BAD_FRAMES = {
     "structs as numbers": (pl.DataFrame({"r": A, "v": [{"x": 1}, {"x": 2}]}), r"the column 'v' holds struct.*, not numbers"),
     "periods": (pd.DataFrame({"r": pd.period_range("2020-01", periods=2, freq="M"), "v": B}), r"not recognized"),
     "objects in polars": (pl.DataFrame({"r": pl.Series([object(), object()], dtype=pl.Object), "v": B}), r"no file of records"),
-    "a list": ([{"r": "a", "v": 1}], r"a list is no file of records .*give a path, a pandas, polars or pyarrow frame"),
-    "None": (None, r"a NoneType is no file of records"),
+    "a list": ([{"r": "a", "v": 1}], r"a list is no file of records; give a path, a pandas, polars or pyarrow frame"),
+    "None": (None, r"nothing is no file of records"),
     "a number": (3, r"no file of records"),
     "bytes": (b"t.csv", r"no file of records"),
 }  # fmt: skip
@@ -1041,7 +1041,7 @@ def test_paths_that_cannot_be_read(tmp_path, name, words):
 
 
 def test_an_empty_path_is_refused():
-    refuses("is a folder", "")
+    refuses("a folder", "")
 
 
 def test_a_path_that_is_too_long_is_refused_in_a_sentence():

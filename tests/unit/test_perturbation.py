@@ -49,7 +49,7 @@ def test_nearest_is_the_distance_to_the_nearer_multiple():
 def test_where_no_rounding_exists_a_perturbation_does():
     r = cw.ControlledRounding(2).protect(cube())
     assert r.status == "infeasible"
-    assert "--method perturb" in r.reason
+    assert "cellward perturb" in r.reason
     p = r.failure.proposal.protect(cube())
     assert isinstance(r.failure.proposal, cw.CellPerturbation)
     assert p.status == "optimal"
@@ -58,7 +58,7 @@ def test_where_no_rounding_exists_a_perturbation_does():
 
 
 def test_a_rounding_that_exists_proposes_nothing():
-    assert cw.ControlledRounding(5).protect(cw.Table.from_array(SMALL)).failure.proposal is None
+    assert cw.ControlledRounding(5).protect(cw.Table.from_array(SMALL)).failure is None
 
 
 # ---- knowledge -------------------------------------------------------------------------------------------------------------------------------

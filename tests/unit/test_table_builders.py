@@ -99,7 +99,7 @@ def test_an_array_takes_decimals_and_bounds():
     ("values", "options", "words"),
     [
         ([], {}, "empty"),
-        (3, {}, "empty"),
+        (3, {}, "no array"),
         ([[1, 2], [3]], {}, "differ in length"),
         ([1, None], {}, r"values\[1\]: no value"),
         ([1, np.nan], {}, r"values\[1\]: nan"),
@@ -433,14 +433,14 @@ TREE = Hierarchy.from_dict({"Total": {"North": ["N1", "N2"], "South": ["S1"]}})
         ({"a": ["x", ""], "n": [1, 2]}, {}, r"row 1, column a: no code"),
         ({"a": ["x", "y"], "n": [1]}, {}, "differ in length"),
         ({"a": [], "n": []}, {}, "no rows"),
-        ({"a": ["x"], "n": ["1,5"]}, {}, r"row 0, column n: '1,5' is not a number; write digits with a point"),
+        ({"a": ["x"], "n": ["1,5"]}, {}, r"row 0, column n: '1,5' is not a number; if the comma"),
         ({"a": ["x"], "n": ["1 000"]}, {}, r"'1 000' is not a number"),
         ({"a": ["x", "y"], "n": [-1, 2]}, {}, r"\(x\): the value -1 is below its lower bound 0.*lower="),
         ({"a": ["North", "Total"], "n": [1, 1]}, {"hierarchies": {"a": TREE}, "totals": "compute"}, "every row holds a total"),
         ({"a": ["x", "y"], "n": [2**52, 2**52 + 1]}, {}, r"\(Total\): 9007199254740993 .* beyond 2\^53"),
         ({"a": ["x", "y"], "n": [2**52, 2**53]}, {}, r"is beyond 2\^53"),
         ({"n": [1]}, {}, "no column 'a'"),
-        ([{"a": "x", "n": 1}], {}, "a list is not a data frame; give pandas, polars, pyarrow or a mapping"),
+        ([{"a": "x", "n": 1}], {}, "a list is no data frame; give pandas, polars, pyarrow or a mapping"),
     ],
 )  # fmt: skip
 def test_a_bad_frame_is_refused_in_a_sentence(frame, options, words):

@@ -558,7 +558,7 @@ def test_bad_files_are_refused(tmp_path, content, said):
 def test_other_sources_that_are_refused(tmp_path):
     for rows, options, said in (
         (tmp_path / "none.csv", {}, "no such file"),
-        (tmp_path, {}, "is a folder"),
+        (tmp_path, {}, "a folder"),
         (3, {}, "no file of records"),
         (duckdb.connect(), {}, "query="),
         (RECORDS | {"region": "x"}, {}, "not a list"),
