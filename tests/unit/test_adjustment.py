@@ -342,7 +342,7 @@ def test_an_infeasible_table_names_its_cells():
     stuck = cw.ControlledAdjustment(fixed=[i for i in range(16) if i != 5]).protect(table, key=KEY)
     assert stuck.status == "infeasible"
     assert "(1, 1)" in stuck.reason
-    assert stuck.conflicting_cells == (5,)
+    assert stuck.failure.cells == (5,)
 
 
 def test_levels_bend_on_request_and_nothing_is_released():
@@ -391,17 +391,17 @@ BAD = {
     "a negative jitter": ({"jitter": -1}, "jitter=-1: give a share of the protection level from 0"),
     "jitter in words": ({"jitter": "much"}, "jitter='much': give a share"),
     "no jitter": ({"jitter": float("nan")}, "jitter=nan: give a share"),
-    "a grid of 0": ({"grid": 0}, "grid=0: give a positive number of at most 7 decimals"),
+    "a grid of 0": ({"grid": 0}, "grid=0: give a positive number"),
     "a grid in words": ({"grid": "fine"}, "grid='fine': give a positive number"),
     "a grid too fine": ({"grid": "1e-9"}, "grid='1e-9': give a positive number of at most 7 decimals"),
     "a grid too wide": ({"grid": 10**20}, "give a positive number"),
     "one share": ({"norm": "l1-2", "shares": (1,)}, "give two numbers that are not both 0"),
     "shares of nothing": ({"norm": "l1-2", "shares": (0, 0)}, "give two numbers that are not both 0"),
-    "a negative share": ({"norm": "l1-2", "shares": (-1, 2)}, "shares: -1 is not a positive number"),
-    "shares in words": ({"norm": "l1-2", "shares": ("a", "b")}, "shares: 'a' is not a number"),
+    "a negative share": ({"norm": "l1-2", "shares": (-1, 2)}, "give two numbers that are not both 0"),
+    "shares in words": ({"norm": "l1-2", "shares": ("a", "b")}, "give two numbers that are not both 0"),
     "shares of another norm": ({"shares": (1, 1)}, "shares: it is for norm='l1-2', and the norm is 'l1'; leave it out"),
     "delta of another norm": ({"delta": 2}, "delta: it is for norm='huber', and the norm is 'l1'; leave it out"),
-    "a delta of 0": ({"norm": "huber", "delta": 0}, "delta: 0 is not a positive number"),
+    "a delta of 0": ({"norm": "huber", "delta": 0}, "delta: 0 is not a delta; give a positive number"),
     "second weights of another norm": ({"second_weights": [1] * 16}, "second_weights: it is for norm='l1-2'"),
     "too few second weights": ({"norm": "l1-2", "second_weights": [1]}, "for each of 16 cells"),
     "negative second weights": ({"norm": "l1-2", "second_weights": [-1] * 16}, "of at least 0 for each of 16 cells"),

@@ -306,7 +306,7 @@ def test_crossed_bounds_are_infeasible():
 def test_no_time_proves_nothing_and_says_so():
     matrix, rhs, lo, hi, weights = random_case(1, size=(20, 20))
     answer = solve_cones(matrix, rhs, lo, hi, absolute=weights, time_limit_s=0.0)
-    assert answer.status == "feasible" and answer.run.limit_reached  # the first point, moved onto the equations
+    assert answer.status == "feasible" and answer.limit_reached  # the first point, moved onto the equations
     assert np.all((lo <= answer.x) & (answer.x <= hi)) and answer.residual <= 1e-9 * np.abs(answer.x).max()
     assert "MaxTime" in answer.solver
     best = solve_cones(matrix, rhs, lo, hi, absolute=weights).objective
