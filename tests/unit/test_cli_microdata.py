@@ -435,7 +435,6 @@ def test_run_refuses_in_a_sentence_and_writes_nothing(job, run, name, tmp_path):
     assert content(tmp_path) == before
 
 
-@bug("the findings are printed before the base is looked at")
 def test_a_base_that_is_none_is_told_first(job, run):
     job.write_text(JOB.replace("base = 20", "base = -1"))
     refused(run("run", job), "base: -1 is not a base")
