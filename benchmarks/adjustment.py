@@ -178,7 +178,7 @@ def _csplib(report: Report, names: tuple[str, ...]) -> None:
                 figures += f", optimum {p.objective:.8g} (off {off:.0e})"
             theirs = min(v for k, v in stated.items() if k.startswith("cpu"))
             check = p.details.check
-            rows.append([name, norm, figures, f"{check['gap']:.0e}", p.details.form, wait(seconds), theirs])
+            rows.append([name, norm, figures, f"{check.gap:.0e}", p.details.form, wait(seconds), theirs])
     report.add(
         "Paper 002, Tables 2 and 3: all senses up, no jitter, no grid; printed figures in brackets. Gap: of the continuous optimum to the bound that "
         "we compute from its multipliers. Seconds: from Table to Protection, everything included; theirs: CPLEX 8.0 on a 1.8 GHz notebook, the "

@@ -35,6 +35,7 @@ from cellward.audit.linear import AttackerModel
 from cellward.audit.region import Region
 from cellward.instance import Instance
 from cellward.publication.knowledge import KINDS
+from cellward.publication.values import Values
 from cellward.solve.warm_lp import WarmLp
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
@@ -69,8 +70,8 @@ def speed(report: Report, sizes: list[tuple[tuple[int, ...], float, int]], least
     for shape, limit, sample in sizes:
         strict = rounded(shape, limit)
         for kind in KINDS:
-            told = cw.Knowledge.rounded(strict.scaled, strict.allowed.step, kind=kind, a=strict.instance.a)
-            p = replace(strict, knowledge=told)
+            told = cw.Knowledge.rounded(strict.scaled, strict.sought.allowed.step, kind=kind, a=strict.instance.a)
+            p = replace(strict, publication=Values(told))
             cw.audit(rounded((3, 3), 9))  # imports
             began = time.perf_counter()
             found = cw.audit(p)

@@ -35,18 +35,17 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "contract"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "oracles"))
 
 import exact_lp
 import integer_points
+import releases
 from bank import BANK, causey_cox_ernst
 from random_tables import random_case
 from results import table
 
 import cellward as cw
 from cellward.audit import verify as checker
-from cellward.audit.bound import prove_bound
-from cellward.audit.certificate import Certificate
 from cellward.audit.evidence import show_levels
 from cellward.instance import Instance
 from cellward.objective import Aim
@@ -1457,7 +1456,7 @@ def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json
     n, a = made.cells, made.scaled
     rounded = cw.ControlledRounding(5, ignore_levels=True).protect(made, key=KEY)
     assert rounded.scaled is not None
-    v, allowed, five = rounded.scaled, rounded.allowed, np.full(n, 5)
+    v, allowed, five = rounded.scaled, rounded.sought.allowed, np.full(n, 5)
     words = rule.split()
     kind: Any = words[-1]
     method: dict[str, Any] = {"name": "by hand"}
@@ -1523,16 +1522,13 @@ def _certified(
             moved = np.where(s.lpl > 0, np.abs(v - a), 0)
             asked = asked.with_sensitivity(Sensitivity(s.status, moved, moved, np.zeros(made.cells, np.int64)))
         instance = Instance.of(asked, attackers=_attackers(made, rng))
-        evidence = show_levels(instance, v, knowledge)
+        evidence = show_levels(instance, releases.published(v, knowledge))
         if evidence.protected:
             break
     else:
         return
-    objective = (Aim(a, instance.weight) if aim is None else aim).cost(v)
-    certificate = Certificate.of(
-        instance, v, allowed=allowed, aim=aim, method=method, knowledge=knowledge, evidence=evidence,
-        bound=prove_bound(instance, allowed, v=v, aim=aim).content, objective=objective, status="feasible", engine="by hand", salt="0a" * 32,
-    )  # fmt: skip
+    sought = {"allowed": allowed, "aim": aim} if knowledge.v is not None else {}
+    certificate = releases.certified(instance, v, method=method, knowledge=knowledge, salt="0a" * 32, **sought)
     yield rule, json.loads(certificate.text)
 
 
