@@ -29,7 +29,7 @@ from results import SHARED, Report, run_parts, table
 import cellward as cw
 from cellward.instance import Instance
 from cellward.protect.adjustment import engines
-from cellward.protect.adjustment.attempt import Attempt
+from cellward.protect.adjustment.attempt import AdjustmentAttempt
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous
 from cellward.protect.adjustment.draws import Room
 from cellward.solve.blas import blas_threads
@@ -272,11 +272,11 @@ def fresh(made: cw.Table) -> cw.Table:
     return replace(made, relations=Relations(r.cells, r.indptr, r.indices, r.coefs, r.rhs))
 
 
-def problem_of(made: cw.Table, norm: str, **options: Any) -> tuple[Attempt, AdjustmentProblem]:
+def problem_of(made: cw.Table, norm: str, **options: Any) -> tuple[AdjustmentAttempt, AdjustmentProblem]:
     """The continuous problem of a table as the method poses it, everything upwards."""
     method = cw.ControlledAdjustment(norm=norm, **{**PAPER, **options})
     instance = Instance.of(made, weights="relative")
-    attempt = Attempt(method, instance, Budget(threads=2), KEY)
+    attempt = AdjustmentAttempt(method, instance, Budget(threads=2), KEY)
     room = attempt.senses().room(Room(*attempt.free))
     return attempt, attempt.problem(room)
 
@@ -471,7 +471,7 @@ def _hierarchical(report: Report, *, quick: bool) -> None:
     )
 
 
-def weight_decimals(attempt: Attempt) -> int:
+def weight_decimals(attempt: AdjustmentAttempt) -> int:
     return attempt.distance.weight_decimals
 
 

@@ -279,7 +279,7 @@ def _unfit(one: Problem, v: list[int]) -> str:
 def _judge_release(out: Run, one: Problem, p: cw.Protection, release: cw.Release, truth: Sequence[Any]) -> None:
     """The protected values and no others, and every level met."""
     t = one.case.table
-    if release.scaled.tolist() != p.scaled.tolist():
+    if release.publication.v.tolist() != p.scaled.tolist():
         out.wrong.append("UNSAFE RELEASE: its values are not the protected ones")
     if missed := _missed(t, one.attackers, truth):
         out.wrong.append(f"UNSAFE RELEASE: {missed}")
