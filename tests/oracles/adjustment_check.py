@@ -51,12 +51,12 @@ def differences(seed: int, seen: Counter[str]) -> list[str]:
             check = p.details.check
             if p.protected is not True:
                 out.append(f"seed {seed}: {norm}, {form} is not protected: {p.missing[:1]}")
-            if p.status == "optimal" and check["gap"] > GAP:
-                out.append(f"seed {seed}: {norm}, {form} has the gap {check['gap']:.1e}")
+            if p.status == "optimal" and check.gap > GAP:
+                out.append(f"seed {seed}: {norm}, {form} has the gap {check.gap:.1e}")
             if p.status != "optimal":
                 seen[f"{norm}: in decimals dearer than the optimum by more than 1e-6"] += 1
-                if p.status != "feasible" or check["gap"] > CLOSE:
-                    out.append(f"seed {seed}: {norm}, {form} is {p.status}, gap {p.gap}, of the optimum {check['gap']}")
+                if p.status != "feasible" or check.gap > CLOSE:
+                    out.append(f"seed {seed}: {norm}, {form} is {p.status}, gap {p.gap}, of the optimum {check.gap}")
             if not p.certificate().check():
                 out.append(f"seed {seed}: {norm}, {form}: {p.certificate().check().reason}")
         values = {form: float(p.details.continuous) for form, p in found.items() if p.scaled is not None}

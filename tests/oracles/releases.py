@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 import cellward as cw
 from cellward.audit.certificate import Certificate
 from cellward.audit.shown import Shown
@@ -19,7 +21,8 @@ from cellward.publication.withheld import Withheld
 def published(v: Any, knowledge: cw.Knowledge) -> Publication:
     """What is printed where this is known of these values."""
     if knowledge.rule == "suppressed":
-        return Withheld.of(v, (knowledge.lo != knowledge.hi).nonzero()[0])
+        hidden = knowledge.lo != knowledge.hi
+        return Withheld(np.where(hidden, 0, knowledge.lo), hidden)
     if knowledge.rule == "interval":
         return Ranges(knowledge.lo.copy(), knowledge.hi.copy())
     return Values(knowledge)
