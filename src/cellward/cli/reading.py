@@ -9,7 +9,7 @@ import typer
 
 from cellward.cli.options import Options, by_dimension, in_panel, with_options
 from cellward.errors import InputError
-from cellward.formats.hrc import read_hrc
+from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
 from cellward.registry import read
 from cellward.table.table import Table
@@ -20,7 +20,10 @@ READING: Options = in_panel(
         "value": (str | None, typer.Option(None, help="Value column of a long table.")),
         "hierarchy": (
             list[str] | None,
-            typer.Option(None, help="DIM=FILE.hrc, repeatable, also for the same dimension."),
+            typer.Option(
+                None,
+                help="DIM=FILE (.hrc, or CSV: child and parent, or one column a level); repeatable, also for one dimension.",
+            ),
         ),
         "total": (str, typer.Option("Total", help="Code that stands for the total.")),
         "totals": (
@@ -67,7 +70,10 @@ RECORDS: Options = in_panel(
         "request_codes": (str, typer.Option("1", help="Codes that ask, separated by commas.")),
         "hierarchy": (
             list[str] | None,
-            typer.Option(None, help="DIM=FILE.hrc, repeatable, also for the same dimension."),
+            typer.Option(
+                None,
+                help="DIM=FILE (.hrc, or CSV: child and parent, or one column a level); repeatable, also for one dimension.",
+            ),
         ),
         "total": (str, typer.Option("Total", help="Code that stands for the total.")),
         "missing": (
@@ -101,7 +107,7 @@ reads_records = with_options(RECORDS, "reading")
 
 def _trees(entries: list[str] | None, total: str) -> dict[str, list[Hierarchy]]:
     files = by_dimension(entries, "hierarchy", "DIM=FILE.hrc")
-    return {dim: [read_hrc(Path(file), total=total) for file in own] for dim, own in files.items()}
+    return {dim: [read_hierarchy(Path(file), total=total) for file in own] for dim, own in files.items()}
 
 
 def tabulated(path: Path, reading: dict[str, Any], threads: int | None) -> Table:
