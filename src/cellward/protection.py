@@ -18,6 +18,7 @@ from cellward.audit.audit import Audit, audit
 from cellward.audit.bound import BoundProof
 from cellward.audit.certificate import Certificate
 from cellward.audit.evidence import Evidence
+from cellward.audit.gate import given_away
 from cellward.audit.shown import Shown
 from cellward.errors import InputError, VerificationError
 from cellward.exact import Floats, Ints
@@ -212,17 +213,27 @@ class Protection:
 
     @property
     def releasable(self) -> bool:
-        """Whether something is published with every level met as far as it was to be."""
+        """Whether something is published with every level met as far as it was to be, and no cell at risk given away."""
         return (
             self.publication is not None
             and self.failure is None
             and (self.ignore_levels or self.protected is not False)
+            and not self.given_away
         )
 
-    @property
+    @cached_property
     def missing(self) -> tuple[str, ...]:
         """A sentence for each requirement that is not shown to be met."""
-        return self.evidence.missing + (() if self.sums is None else self.sums.evidence.missing)
+        levels = self.evidence.missing + (() if self.sums is None else self.sums.evidence.missing)
+        return levels or self.given_away
+
+    @cached_property
+    def given_away(self) -> tuple[str, ...]:
+        """A sentence for each cell at risk whose value is not shown to stay unknown, whether levels are looked at or not."""
+        if self.publication is None:
+            raise VerificationError(f"a result called {self.status} has nothing to show; {self.reason}")
+        witnesses = () if self.ignore_levels else self.evidence.shown
+        return given_away(self.instance, self.publication, (one.witness for one in witnesses))
 
     @property
     def unsettled(self) -> bool:
@@ -281,6 +292,8 @@ class Protection:
             raise VerificationError(f"not protected: {self.missing[0]}; nothing is released")
         if self.failure is not None:
             raise VerificationError(f"not to be released: {self.reason}; nothing is released")
+        if self.given_away:
+            raise VerificationError(f"not protected: {self.given_away[0]}; nothing is released")
         for each in self._certificates:
             if not (verdict := each.check()):
                 raise VerificationError(f"the certificate does not hold: {verdict.reason}; nothing is released")

@@ -80,8 +80,12 @@ class LevelsByDistance:
         with pytest.raises(cw.CellwardError, match="within its levels"):
             truth.release()
 
-    def test_a_sliding_level_is_refused(self):
+    def test_a_width_asks_for_as_much_to_either_side(self):
         table = BANK["two_dimensional"]()
         level = np.ones(1, np.int64)
-        with pytest.raises(cw.InputError, match="sliding level"):
-            self.method.protect(table.with_sensitivity(Sensitivity.of(table.cells, [0], level, level, level)))
+        made = self.method.protect(
+            table.with_sensitivity(Sensitivity.of(table.cells, [0], level, level, 7 * level)), key=bytes(range(32))
+        )
+        assert made.protected
+        assert abs(int(made.scaled[0] - made.instance.a[0])) >= 7
+        assert made.certificate().check()

@@ -11,7 +11,7 @@ def every_rounding(instance, base):
     a, fixed = instance.a, instance.sensitivity.fixed
     down = a - a % base
     up = np.where(a % base == 0, down, down + base)
-    lo = np.where(fixed, a, np.where(down >= instance.lower, down, up))
+    lo = np.where(fixed, a, np.where((down >= instance.lower) | (instance.lower > 0), down, up))
     hi = np.where(fixed, a, np.where(up <= instance.upper, up, down))
     if np.any(lo > hi):
         return

@@ -54,9 +54,11 @@ class Grid:
         return False
 
     def choices(self, s: int) -> list[list[int]]:
-        """For every cell the multiples less than s bases away and inside the public bounds; its own value when fixed."""
+        """For every cell the multiples less than s bases away and inside the public bounds (a positive bound: or next below it); its own value
+        when fixed."""
         out = []
-        for a, b, low, high, fixed in zip(self.a, self.base, self.lower, self.upper, self.fixed, strict=True):
+        for a, b, least, high, fixed in zip(self.a, self.base, self.lower, self.upper, self.fixed, strict=True):
+            low = least if least is None or least <= 0 else least // b * b
             near = [a] if fixed else [a // b * b + k * b for k in range(-s, s + 2)]
             out.append([
                 v for v in near

@@ -93,7 +93,7 @@ def neighbours(case: Case) -> list[list[int]]:
     t = case.table
     columns = (x.tolist() for x in (t.scaled, t.lower, t.upper, t.sensitivity.fixed))
     return [
-        [a] if fixed else [v for v in sorted({a // b * b, -(-a // b) * b}) if lower <= v <= upper]
+        [a] if fixed else [v for v in sorted({a // b * b, -(-a // b) * b}) if (lower <= v or lower > 0) and v <= upper]
         for a, lower, upper, fixed, b in zip(*columns, bases(case), strict=True)
     ]
 

@@ -212,7 +212,8 @@ def test_propagation_without_bounds_and_with_coefficients():
 
 def test_an_unsafe_cell_without_a_level_must_not_be_disclosed_in_either_mode():
     table = cw.Table.from_equations([10, 13, 9], [[0, 0, 0]], sensitive=[0, 1], upl=[0, 3], lpl=[0, 3])
-    p = cw.ControlledRounding(5, knowledge="paper").protect(table)
+    assert cw.ControlledRounding(5, knowledge="paper").protect(table).status == "infeasible"
+    p = cw.ControlledRounding(5, knowledge="paper", ignore_levels=True).protect(table)
     assert cw.audit(p).protected is cw.audit(p, only_levels=True).protected is False
 
 

@@ -223,10 +223,24 @@ def test_an_audit_finds_an_adjustment_that_is_too_near(tmp_path, levels, run):
     assert "NOT PROTECTED" in done.out
 
 
-def test_cells_without_levels_are_published_as_they_are_and_that_is_said(tmp_path, run):
-    done = run("adjust", FIRMS, *LONG, "--out", tmp_path / "out")
+@pytest.mark.parametrize("command", ["adjust", "round", "perturb"])
+def test_cells_without_levels_are_kept_from_exact_disclosure(command, tmp_path, run):
+    """An adjustment published all 40 cells as they were."""
+    base = [] if command == "adjust" else ["--base", "5"]
+    done = run(command, FIRMS, *LONG, *base, "--out", tmp_path / "out")
     assert done.code == 0
-    assert "5 of 5 unsafe cells have no protection levels and are published as they are" in done.out
+    assert "protected: 5 requirements against 1 attacker" in done.out
+    published, true = rows(tmp_path / "out" / "release.csv")[1:], rows(FIRMS)[1:]
+    if command == "adjust":
+        assert all(new[2] != old[2] for new, old in zip(published, true, strict=True) if old[3] == "u")
+
+
+@pytest.mark.parametrize("ignoring", [(), ("--ignore-levels",)])
+def test_a_base_of_one_publishes_nothing(ignoring, tmp_path, run):
+    done = run("round", FIRMS, *LONG, "--base", "1", *ignoring, "--out", tmp_path / "out")
+    assert done.code == 1
+    assert not (tmp_path / "out").exists()
+    assert "(N1, Mines)" in done.out
 
 
 def test_fixed_cells_of_bare_equations_are_numbers(tmp_path, run):

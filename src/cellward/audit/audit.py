@@ -32,7 +32,6 @@ from cellward.table.cell_sums import CellSum, add_up, with_sums
 from cellward.table.labels import Labels
 from cellward.table.levels import Levels
 from cellward.table.relations import Relations
-from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
 
 Number = int | Fraction
@@ -190,7 +189,7 @@ def _found(case: _Case, picked: Ints, budget: Budget, *, only_levels: bool) -> A
     for region, attacker in zip(regions, case.attackers, strict=True):
         levels = None
         if only_levels:
-            levels = _levels(_asked(case, attacker))
+            levels = _asked(case, attacker)
             levels = levels.take(np.isin(levels.cell, picked))
         questions.append(Question(region, picked, levels))
     found = (
@@ -259,7 +258,7 @@ def _case(source: Protected | Release, attackers: Iterable[Attacker] | None, tab
         levels = instance.sensitivity.levels
         return _Case(
             instance.relations, instance.labels, instance.decimals, instance.lower, instance.upper, publication.start,
-            publication.knowledge, instance.a, levels, _unsafe(instance.sensitivity.status, levels), mine, instance.sensitivity.sums,
+            publication.knowledge, instance.a, levels, levels.cell, mine, instance.sensitivity.sums,
         )  # fmt: skip
     mine = check_attackers(
         (Attacker.external(),) if attackers is None else attackers, None, source.labels, source.decimals
@@ -291,12 +290,7 @@ def _case(source: Protected | Release, attackers: Iterable[Attacker] | None, tab
     check_attackers(mine, table.scaled, table.labels, table.decimals)
     levels = table.sensitivity.levels
     own = table.sensitivity
-    return _Case(*facts, table.scaled, levels, _unsafe(own.status, levels), mine, own.sums)
-
-
-def _unsafe(status: NDArray[np.uint8], levels: Levels) -> Ints:
-    """Cells on which a verdict is due: unsafe, or with a level."""
-    return np.union1d(np.flatnonzero(status == CellStatus.UNSAFE), levels.cell)
+    return _Case(*facts, table.scaled, levels, levels.cell, mine, own.sums)
 
 
 def _cells(case: _Case, cells: str | Iterable[Cell]) -> Ints:
@@ -353,7 +347,9 @@ def _audit(case: _Case, picked: Ints, questions: list[Question], found: list[End
 def _rows(case: _Case, attacker: Attacker, question: Question, ends: Ends, picked: Ints) -> dict[str, Any]:
     """One attacker's rows."""
     cells = picked if question.levels is None else question.levels.cell
-    asked, known = _asked(case, attacker), set(attacker.known.tolist())
+    levels, known = _asked(case, attacker), set(attacker.known.tolist())
+    columns = (column.tolist() for column in (levels.lpl, levels.upl, levels.spl))
+    asked = dict(zip(levels.cell.tolist(), zip(*columns, strict=True), strict=True))
     low_open, high_open = ends.open
     exactly = ~(low_open | high_open)[cells] if case.knowledge.intervals else np.ones(len(cells), bool)
     pairs = [(ends.end(i, LOW), ends.end(i, HIGH)) for i in cells.tolist()]
@@ -370,28 +366,10 @@ def _rows(case: _Case, attacker: Attacker, question: Question, ends: Ends, picke
     return {"cell": cells, "attacker": who, "ends": pairs, "verdict": verdict, "shortfall": shortfall, "exact": exactly}
 
 
-def _levels(asked: dict[int, tuple[int, int, int]]) -> Levels:
-    """Levels to be followed: those asked, and a unit of width where a cell is only not to be disclosed exactly."""
-    cells = sorted(asked)
-    lpl, upl, spl = (np.array([asked[i][k] for i in cells], np.int64) for k in range(3))
-    return Levels(np.array(cells, np.int64), lpl, upl, np.where((lpl == 0) & (upl == 0) & (spl == 0), 1, spl))
-
-
-def _asked(case: _Case, attacker: Attacker) -> dict[int, tuple[int, int, int]]:
-    """Cells on which this attacker is judged, with their levels: its own, or the table's (0 where a cell is unsafe and no level is given)."""
-    if case.a is None or case.levels is None:
-        return {}
-    judged = case.unsafe if attacker.levels is None else np.zeros(0, np.int64)
-    asked = dict.fromkeys(np.setdiff1d(judged, attacker.known).tolist(), (0, 0, 0))
-    levels = attacker.asked(case.levels)
-    asked.update(
-        zip(
-            levels.cell.tolist(),
-            zip(levels.lpl.tolist(), levels.upl.tolist(), levels.spl.tolist(), strict=True),
-            strict=True,
-        )
-    )
-    return asked
+def _asked(case: _Case, attacker: Attacker) -> Levels:
+    """What must be kept from this attacker: its own levels, or the table's."""
+    none = np.zeros(0, np.int64)
+    return Levels(none, none, none, none) if case.a is None or case.levels is None else attacker.asked(case.levels)
 
 
 def _verdict(
@@ -402,11 +380,10 @@ def _verdict(
     a, (lpl, upl, spl) = int(case.a[i]), levels
     if not case.knowledge.intervals:
         v = int(case.v[i])
-        sides = [
-            missing for level, missing in ((upl, a + upl - v), (lpl, v - a + lpl)) if level
-        ]  # one that asks nothing does not count
-        missing = max(min(sides, default=0), spl, 0)
-        return (MET, 0) if missing == 0 and (sides or v != a) else (NOT_MET, missing)
+        # A side that asks nothing does not count; a width asks for as much to either side.
+        sides = [missing for level, missing in ((upl, a + upl - v), (lpl, v - a + lpl)) if level]
+        missing = max(min(sides, default=0), spl - abs(v - a), 0)
+        return (NOT_MET, missing) if missing else (MET, 0)
     if not ended and (low is None or high is None):
         return OPEN, 0
     if low is not None and low == high and ended:

@@ -83,12 +83,17 @@ def _inside(instance: Instance, v: Ints, asked: Sequence[Levels]) -> list[str]:
     out = []
     for attacker, levels in zip(instance.attackers, asked, strict=True):
         move = v[levels.cell] - instance.a[levels.cell]
-        # A side that asks nothing does not count, and a width cannot be shown without intervals.
-        far = ((move >= levels.upl) & (levels.upl > 0)) | ((-move >= levels.lpl) & (levels.lpl > 0))
-        for k in np.flatnonzero(~far | (levels.spl > 0)).tolist():
+        for k in np.flatnonzero(~far_enough(move, levels)).tolist():
             name = instance.labels.name(int(levels.cell[k]))
             out.append(f"{name} is published within its levels (attacker {attacker.name})")
     return out
+
+
+def far_enough(move: Ints, levels: Levels) -> Bools:
+    """Which values are moved far enough where no intervals can be worked out: by the width asked, and by a level to a side that asks for one."""
+    either = (levels.upl == 0) & (levels.lpl == 0)
+    side = ((move >= levels.upl) & (levels.upl > 0)) | ((-move >= levels.lpl) & (levels.lpl > 0))
+    return np.asarray((side | either) & (np.abs(move) >= levels.spl))
 
 
 def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool]]:

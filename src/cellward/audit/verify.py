@@ -591,7 +591,7 @@ def check_requirements(c: Certificate, attackers: list[Attacker], reached: Reach
         if c.rule == "adjusted" and c.amount is None:
             # No intervals can be worked out: the value itself must be far enough off, on a side that is asked for.
             moved = c.v[i] - c.a[i]
-            met = spl == 0 and (moved >= upl > 0 or -moved >= lpl > 0)
+            met = abs(moved) >= spl and (moved >= upl > 0 or -moved >= lpl > 0 or upl == lpl == 0)
         else:
             low, high = reached[k].get(i, (0, 0))
             met = high >= upl and -low >= lpl and high - low >= spl

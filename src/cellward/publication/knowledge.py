@@ -50,6 +50,11 @@ class Knowledge:
         """Whether the release can be turned into intervals at all."""
         return self.rule != "adjusted" or self.stated["most"] is not None
 
+    @property
+    def open_ends(self) -> bool:
+        """Whether no true value lies on an end: a multiple would have stayed where it was, so that of values on a grid the next one is the last."""
+        return self.rule == "perturbed" and self.stated["form"] == "base" and self.stated["kind"] == "strict"
+
     def __repr__(self) -> str:
         kind = f", {self.stated['kind']}" if "kind" in self.stated else ""
         return f"Knowledge({self.rule}{kind}, {len(self.lo):,} cells)"

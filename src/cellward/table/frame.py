@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,16 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
         weight=_numbers(spread.get("weight"), 1, "weight", labels),
         remedy=remedy,
     )
+    if "lower" not in spread and spec.missing == "absent" and _tells_by_rows(table, cells):
+        table = replace(table, lower=np.maximum(table.lower, 1))
     return table if spec.frequency is None else _ranked(table, spec, spread)
+
+
+def _tells_by_rows(table: Table, cells: CodedCells) -> bool:
+    """Whether rows stand only where there is something: combinations are left out, and none that is there is 0; so every row tells that it is not."""
+    bottom = [np.isin(code, axis.bottom) for code, axis in zip(cells.code, cells.axes, strict=True)]
+    every = math.prod(len(axis.bottom) for axis in cells.axes)
+    return int(np.all(bottom, axis=0).sum()) < every and bool(np.all(table.lower == 0) and np.all(table.scaled > 0))
 
 
 def _ranked(table: Table, spec: LongSpec, spread: Mapping[str, list[Any]]) -> Table:

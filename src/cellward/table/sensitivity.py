@@ -32,7 +32,8 @@ class CellStatus(IntEnum):
 class Sensitivity:
     """Status and protection levels of every cell; levels are distances in the table's scaled integers.
 
-    An attacker's interval for an unsafe cell must reach ``upl`` above and ``lpl`` below the true value and be ``spl`` wide.
+    An attacker's interval for an unsafe cell must reach ``upl`` above and ``lpl`` below the true value and be ``spl`` wide. An unsafe cell for which
+    all three are 0 asks for a width of one ``unit``: it must not be disclosed exactly.
     """
 
     status: NDArray[np.uint8]
@@ -41,6 +42,8 @@ class Sensitivity:
     spl: Ints
     sums: tuple[CellSum, ...] = ()
     """Sums of cells that are at risk too."""
+    unit: int = 1
+    """One unit in the last place of the table, in these integers."""
 
     @staticmethod
     def none(cells: int) -> Sensitivity:
@@ -90,31 +93,32 @@ class Sensitivity:
         return np.asarray(self.status == CellStatus.FIXED)
 
     @cached_property
-    def asked(self) -> Ints:
-        """The cells that ask for a positive level, whatever their status: a level is a request."""
-        cell = np.flatnonzero((self.lpl > 0) | (self.upl > 0) | (self.spl > 0))
-        freeze(cell)
-        return cell
-
-    @cached_property
     def levels(self) -> Levels:
-        """The levels of the cells that ask for one."""
-        cell = self.asked
-        return Levels(cell, self.lpl[cell], self.upl[cell], self.spl[cell])
+        """What cells ask for: those with a level, whatever their status, and those at risk without one."""
+        given = (self.lpl > 0) | (self.upl > 0) | (self.spl > 0)
+        cell = np.flatnonzero(given | (self.status == CellStatus.UNSAFE))
+        return Levels(cell, self.lpl[cell], self.upl[cell], np.where(given[cell], self.spl[cell], self.unit))
 
     def permuted(self, order: Ints) -> Sensitivity:
         """The same when cell order[k] becomes cell k."""
         place = np.empty_like(order)
         place[order] = np.arange(len(order), dtype=np.int64)
         sums = tuple(one.permuted(place) for one in self.sums)
-        return Sensitivity(self.status[order], self.lpl[order], self.upl[order], self.spl[order], sums)
+        return Sensitivity(self.status[order], self.lpl[order], self.upl[order], self.spl[order], sums, self.unit)
 
     def without_levels(self) -> Sensitivity:
-        """The same statuses, no levels asked."""
+        """The same statuses, no levels given: cells at risk are then kept from exact disclosure only."""
         zero = np.zeros(len(self.status), np.int64)
         return replace(self, lpl=zero, upl=zero, spl=zero, sums=())
 
     def scaled_by(self, factor: int) -> Sensitivity:
         """The same levels counted in a unit ``factor`` times finer."""
         finer = tuple(one.times(factor) for one in self.sums)
-        return replace(self, lpl=self.lpl * factor, upl=self.upl * factor, spl=self.spl * factor, sums=finer)
+        return replace(
+            self,
+            lpl=self.lpl * factor,
+            upl=self.upl * factor,
+            spl=self.spl * factor,
+            sums=finer,
+            unit=self.unit * factor,
+        )

@@ -155,9 +155,10 @@ class Table:
 
         ``missing``: records without a code (or with one of ``missing_codes``) are refused, dropped (``"drop"``), or kept below the total
         (``"keep"``); one word, or one a dimension. ``blank``: records without a value are refused, dropped, or count as ``"zero"``. ``negative``:
-        negative contributions are refused, or rules look at sizes (``"absolute"``). ``empty``: combinations without a record are absent, or
-        ``"zero"`` cells. ``pad``: width to which codes are padded with blanks on the left. ``largest``: how many of the largest contributions are
-        kept. ``decimals``: round each contribution to so many (default: exactly as given). ``lower``: default 0, none where something is negative.
+        negative contributions are refused, or rules look at sizes (``"absolute"``). ``empty``: combinations without a record are absent (a count
+        that is there is then publicly at least 1), or ``"zero"`` cells. ``pad``: width to which codes are padded with blanks on the left.
+        ``largest``: how many of the largest contributions are kept. ``decimals``: round each contribution to so many (default: exactly as given).
+        ``lower``: default 0, none where something is negative.
 
         >>> records = {"region": ["N", "N", "S"], "firm": ["a", "b", "a"], "turnover": [5, 2, 4]}
         >>> table = Table.from_microdata(records, dims=["region"], measure="turnover", contributor="firm")

@@ -93,12 +93,17 @@ def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: in
     code = lattice.codes(key)
     cells = CodedCells(list(axes), code)
     labels = Labels(len(key), dims, tuple(axis.codes for axis in axes), tuple(code), tuple(axis.total for axis in axes))
-    lower = roles.lower if roles.lower is not None else None if leaves.negative else 0
+    lower = bounds(
+        roles.lower if roles.lower is not None else None if leaves.negative else 0, len(key), leaves.decimals, "lower"
+    )
+    if roles.measure is None and roles.empty == "absent":
+        # A row stands only where there is a record, which everybody knows: it counts at least one, or something where records have weights.
+        lower = np.maximum(lower, 10**leaves.decimals if roles.weight is None else np.minimum(every.value, 1))
     return Table(
         relations=cells.relations()[0],
         scaled=every.value,
         decimals=leaves.decimals,
-        lower=bounds(lower, len(key), leaves.decimals, "lower"),
+        lower=lower,
         upper=bounds(roles.upper, len(key), leaves.decimals, "upper"),
         labels=labels,
         sensitivity=Sensitivity.none(len(key)),

@@ -23,7 +23,10 @@ LEAST_STEPS = 2
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """Cells that must move, and how far up or down at least (0: not that way), the most that any attacker's levels ask."""
+    """Cells that must move, and how far up or down at least (0: not that way), the most that any attacker's levels ask.
+
+    A width asks for as much to either side that may be taken: both where nothing else is asked.
+    """
 
     cell: Ints
     up: Ints
@@ -36,10 +39,12 @@ class Needs:
         no_up, no_down = np.zeros((2, instance.cells), bool)
         for attacker in instance.attackers:
             asked = attacker.asked(instance.sensitivity.levels)
-            cell = asked.cell
-            up[cell], down[cell] = np.maximum(up[cell], asked.upl), np.maximum(down[cell], asked.lpl)
-            no_up[cell] |= asked.upl == 0
-            no_down[cell] |= asked.lpl == 0
+            cell, either = asked.cell, (asked.upl == 0) & (asked.lpl == 0)
+            rises, falls = (asked.upl > 0) | either, (asked.lpl > 0) | either
+            up[cell] = np.maximum(up[cell], np.maximum(asked.upl, asked.spl))
+            down[cell] = np.maximum(down[cell], np.maximum(asked.lpl, asked.spl))
+            no_up[cell] |= ~rises
+            no_down[cell] |= ~falls
         cell = np.flatnonzero((up > 0) | (down > 0))
         return Needs(cell, np.where(no_up, 0, up)[cell], np.where(no_down, 0, down)[cell])
 

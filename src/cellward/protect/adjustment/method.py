@@ -17,7 +17,6 @@ from cellward.protect.adjustment.distance import NORMS
 from cellward.protect.method import BatchRun, Method, TauArgus
 from cellward.protect.named_cells import named_cells
 from cellward.protect.option import Cells, Exact, Flag, Grid, Number, Pair, Word, WordOrNumbers, option
-from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
@@ -118,12 +117,7 @@ class ControlledAdjustment(Method):
             )
 
     def accepts(self, instance: Instance) -> str | None:
-        """Any table with levels below or above."""
-        for attacker in instance.attackers:
-            levels = attacker.asked(instance.sensitivity.levels)
-            if levels.spl.any():
-                name = instance.labels.name(int(levels.cell[levels.spl.argmax()]))
-                return f"{name} asks for a sliding level, which an adjustment cannot show: it moves a cell to one side; give lower and upper levels"
+        """Any table without sums of cells at risk."""
         if instance.sensitivity.sums:
             return "sums of cells are at risk too, which an adjustment cannot show to be safe; round or perturb the table, or name their cells"
         return None
@@ -180,9 +174,8 @@ class ControlledAdjustment(Method):
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:
-        """Cells without levels stay, and what makes a release readable."""
-        own = result.details.notes if isinstance(result.details, AdjustmentDetails) else ()
-        return [*unmoved(result, "have no protection levels and "), *own]
+        """What makes a release readable."""
+        return list(result.details.notes) if isinstance(result.details, AdjustmentDetails) else []
 
     @classmethod
     def from_batch(cls, *parameters: int) -> BatchRun:  # noqa: ARG003

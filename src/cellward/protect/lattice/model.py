@@ -26,12 +26,18 @@ UNARY = 16
 
 
 def allowed_multiples(instance: Instance, base: Ints, steps: int = 1) -> AllowedSet:
-    """The multiples of every cell's base less than ``steps`` bases away, inside its bounds; fixed cells keep their value; lo > hi: none is left."""
+    """The multiples of every cell's base less than ``steps`` bases away, inside its bounds; fixed cells keep their value; lo > hi: none is left.
+
+    Of a value known to be positive, the multiple below its bound is allowed too: a count of at least 1 may be published as 0.
+    """
     a, fixed = instance.a, instance.sensitivity.fixed
     each = exact.one_number(base)
     reach = steps * each - 1
     lo, hi = a - reach, a + reach
-    np.negative(np.maximum(lo, instance.lower, out=lo), out=lo)
+    least = instance.lower
+    if int(least.max(initial=0)) > 0:
+        least = np.where(least > 0, least - least % each, least)
+    np.negative(np.maximum(lo, least, out=lo), out=lo)
     np.minimum(hi, instance.upper, out=hi)
     for end, sign in ((lo, -1), (hi, 1)):
         end //= each

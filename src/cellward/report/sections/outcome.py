@@ -41,7 +41,9 @@ def notes(result: Protection) -> list[str]:
 
 def reason_of(result: Protection) -> str:
     """Why nothing may be released, as a clause."""
-    return result.reason or (result.missing[0] if result.publication is not None else "")
+    if result.reason or result.publication is None:
+        return result.reason
+    return (result.given_away if result.ignore_levels else result.missing)[0]
 
 
 def files(paths: Sequence[Path], eyes: dict[str, str]) -> Section:

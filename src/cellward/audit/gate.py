@@ -1,0 +1,65 @@
+"""Gate: before anything is released, another table is shown for every cell at risk in which that cell has another value.
+
+Levels say how far attackers must be kept off; this is asked of every release, whatever its method and whether levels are looked at or not: the
+public, who knows the equations, the public bounds, that true values lie on the table's grid and all that is printed, must not know the value of a
+cell at risk. Where values are only adjusted, of which nothing follows in intervals, what is printed must not be the true value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from cellward.audit.ends import Witness
+from cellward.audit.region import Region
+from cellward.audit.settle import Question, settle
+from cellward.exact import NO_BOUND
+from cellward.instance import Instance
+from cellward.publication.knowledge import Knowledge
+from cellward.publication.publication import Publication
+from cellward.solve.budget import Budget
+from cellward.table.levels import Levels
+from cellward.table.relations import Relations
+
+REMEDY = "protect it by other options or another method, or declare it safe if it need not be protected"
+
+
+def given_away(instance: Instance, publication: Publication, known: Iterable[Witness] = ()) -> tuple[str, ...]:
+    """A sentence for each cell at risk that is not shown to stay unknown; ``known``: tables that attackers must think possible, shown before."""
+    unsafe, unit = instance.sensitivity.unsafe, instance.sensitivity.unit
+    knowledge = publication.knowledge
+    if not knowledge.intervals:
+        assert publication.v is not None
+        same = unsafe[np.abs(publication.v[unsafe] - instance.a[unsafe]) < unit]
+        return tuple(f"{instance.labels.name(int(i))} is published as it is; {REMEDY}" for i in same)
+    region = _public(instance, knowledge)
+    for witness in known:
+        if witness.denominator == 1 and not (witness.shift % unit).any() and len(unsafe):
+            shift = witness.shift // unit
+            if not knowledge.open_ends or region.contains(region.center + shift):
+                unsafe = unsafe[shift[unsafe] == 0]
+    if not len(unsafe):
+        return ()
+    none = np.zeros(len(unsafe), np.int64)
+    levels = Levels(unsafe, none, none, none + 1)
+    (ends,) = settle([Question(region, levels=levels)], instance.labels, [region.center], Budget())
+    return tuple(
+        f"{instance.labels.name(int(i))} is given away by what is published; {REMEDY}" for i in unsafe[~ends.met]
+    )
+
+
+def _public(instance: Instance, knowledge: Knowledge) -> Region:
+    """The tables on the grid of the table that anybody must think possible, counted in its unit."""
+    unit, r = instance.sensitivity.unit, instance.relations
+    lo, hi = knowledge.lo, knowledge.hi
+    if knowledge.open_ends:
+        free = lo < hi
+        lo, hi = np.where(free, lo + 1, lo), np.where(free, hi - 1, hi)
+    lo, hi = np.maximum(instance.lower, lo), np.minimum(instance.upper, hi)
+    if unit == 1:
+        return Region(r, lo, hi, True, instance.a)
+    coarse = r if not r.rhs.any() else Relations(r.cells, r.indptr, r.indices, r.coefs, r.rhs // unit)
+    lo = np.where(lo > -NO_BOUND, -(-lo // unit), -NO_BOUND)
+    hi = np.where(hi < NO_BOUND, hi // unit, NO_BOUND)
+    return Region(coarse, lo, hi, True, instance.a // unit)
