@@ -796,7 +796,7 @@ def test_a_certificate_is_checked_with_its_public_half_and_its_table(released, r
     other = tmp_path / "other.csv"
     other.write_text(FIRMS.read_text().replace(",5,", ",6,", 1))
     said = run(
-        "verify", files[0], "--table", FIRMS, *LONG, "--totals", "compute", "--missing", "zero", "--upper", "1000000"
+        "verify", files[0], "--table", FIRMS, *LONG, "--totals", "compute", "--empty", "zero", "--upper", "1000000"
     )
     assert said.code == 1
     assert "of another table" in said.out

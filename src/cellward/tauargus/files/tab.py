@@ -222,14 +222,14 @@ class _Reading:
         columns = dict(zip(names, columns.values(), strict=True))
         columns |= {"value": [exact.text(int(m), int(d)) for m, d in zip(values.mantissa, values.places, strict=True)]}
         columns |= {"status": letters, "lpl": levels[0], "upl": levels[1]}
-        weight = None
+        cost = None
         if self.cost is not None:
-            weight = "weight"
-            columns[weight] = self._costs(self.cost)
+            cost = "cost"
+            columns[cost] = self._costs(self.cost)
         called = dict(zip(names, (v.name for v in self.dims), strict=True)) | {
             "value": self.response.name,
             "status": "" if self.status is None else self.status.name,
-            "weight": "" if self.cost is None else self.cost.name,
+            "cost": "" if self.cost is None else self.cost.name,
         }
         spec = LongSpec(
             dims=names,
@@ -240,7 +240,7 @@ class _Reading:
             status="status",
             lpl="lpl",
             upl="upl",
-            weight=weight,
+            cost=cost,
             decimals=decimals,
             lower=None if any(int(m) < 0 for m in values.mantissa) else 0,
         )
