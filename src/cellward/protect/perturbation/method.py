@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from cellward.errors import InputError
 from cellward.instance import Instance, by_level
-from cellward.protect.amounts import amounts, stated, stated_amounts
+from cellward.protect.amounts import amounts, beyond_every_value, stated, stated_amounts
 from cellward.protect.attempt import SHOWN
 from cellward.protect.lattice.capacity import guards
 from cellward.protect.lattice.told_box import Requirement
@@ -146,5 +146,7 @@ class CellPerturbation(Method):
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:
-        """Cells may stay where they are."""
-        return unmoved(result, "are multiples of their base and " if "base" in result.method else "")
+        """Cells may stay where they are, and the base or the distance may be too large."""
+        what = "base" if "base" in result.method else "within"
+        out = unmoved(result, "are multiples of their base and " if what == "base" else "")
+        return out + beyond_every_value(result.instance, result.method[what], what)
