@@ -49,7 +49,9 @@ class PublishZeros(Method):
         ):
             return attempt.infeasible("zeros are out of bounds, or cells are fixed; use another method", "no engine")
         cost = sum(w * abs(a) for w, a in zip(instance.weight.tolist(), instance.a.tolist(), strict=True))
-        return attempt.made(Values(told), replace(sought, bound=Fraction(cost)), status="optimal", engine="no engine")
+        return attempt.result_of(
+            Values(told), replace(sought, bound=Fraction(cost)), status="optimal", engine="no engine"
+        )
 
     @classmethod
     def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Values:

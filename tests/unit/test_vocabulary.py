@@ -11,7 +11,7 @@ import typer
 import cellward as cw
 from cellward import job
 from cellward.cli.app import build
-from cellward.protect.methods import METHODS, written
+from cellward.protect.methods import METHODS, flag_of
 from cellward.protect.option import options_of
 from cellward.table.frame import LongSpec
 
@@ -66,7 +66,7 @@ def test_nothing_is_listed_twice():
 def test_each_option_of_each_method_is_listed_under_one_word(method):
     rows = {python: (shell, section) for python, shell, section in listed()}
     for name, option in options_of(method).items():
-        assert rows[name] == (written(name) if option.on_command_line else None, f"[method] {name}")
+        assert rows[name] == (flag_of(name) if option.on_command_line else None, f"[method] {name}")
 
 
 def test_python_says_what_is_listed():
@@ -86,7 +86,7 @@ def test_each_word_is_the_same_in_all_three():
     """But for a hierarchy, of which the command line takes one a time, and for files that stand for what Python holds."""
     for python, shell, section in listed():
         if python not in (None, "hierarchies") and shell is not None:
-            assert shell == written(python)
+            assert shell == flag_of(python)
         if python not in (None, "hierarchies", "attackers") and section is not None:
             assert section.split("] ")[1] == python
 

@@ -121,7 +121,7 @@ class CellPerturbation(Method):
             return []
         intervals = self._intervals(instance)
         known = intervals.knowledge(instance.a, self.knowledge)
-        watched = guards(instance, known, intervals.told(self.knowledge))
+        watched = guards(instance, known, intervals.told_box(self.knowledge))
         return list(islice(chain.from_iterable(guard.impossible(intervals.allowed) for guard in watched), SHOWN + 1))
 
     def stated(self, instance: Instance) -> dict[str, Any]:

@@ -89,8 +89,8 @@ class _Reading:
         self.others = [v for v in recodable if v not in self.dims]
         self.response = self._response()
         self.frequency = next(iter(metadata.of_role("frequency")), None)
-        self.shadow = self._named(spec.shadow, "shadow")
-        self.cost = self._named(spec.cost, "cost")
+        self.shadow = self._variable_of(spec.shadow, "shadow")
+        self.cost = self._variable_of(spec.cost, "cost")
         self.status, self.lpl, self.upl = (
             next(iter(metadata.of_role(role)), None) for role in ("status", "lpl", "upl")
         )
@@ -109,7 +109,7 @@ class _Reading:
             )
         return given[0]
 
-    def _named(self, name: str | None, role: str) -> Variable | None:
+    def _variable_of(self, name: str | None, role: str) -> Variable | None:
         if name is not None:
             return self.metadata.variable(name, str(self.metadata.path))
         return next(iter(self.metadata.of_role(role)), None)
