@@ -203,7 +203,7 @@ def back(report: Report) -> None:
                 cw.write(table_, folder / f"t{kind}")
                 trees = {dim: tree for dim, tree in _trees(table_).items() if tree.depth > 1}
                 levels = {key: key for key in ("lpl", "upl") if getattr(table_.sensitivity, key).any()}
-                weight = {} if table_.weight is None else {"weight": "weight"}
+                weight = {} if table_.weight is None else {"cost": "cost"}
                 again = cw.read(
                     folder / f"t{kind}", dims=list(table_.labels.dims), value="value", status="status", hierarchies=trees, totals="given",
                     decimals=table_.decimals, **levels, **weight,

@@ -31,7 +31,7 @@ from cellward.risk.manual import Manual
 from cellward.risk.policy import BUILT_IN, named_rules
 from cellward.risk.rule import Rule
 from cellward.risk.rule_text import read_rule
-from cellward.table.frame import LongSpec
+from cellward.table.frame import LongSpec, refuse_former
 from cellward.table.table import Table
 from cellward.tabulate.roles import Roles
 
@@ -76,6 +76,8 @@ class Job:
             if not isinstance(self.said.get(name), dict):
                 raise InputError(f"there is no [{name}]; a job needs {', '.join(f'[{one}]' for one in needed)}")
         roles = _LONG if self.kind == "table" else _MICRO
+        if self.kind == "table":
+            refuse_former(self.said["roles"])
         self._known("job", {"name": _TEXT})
         self._known("input", _INPUT)
         self._known("roles", dict.fromkeys(roles, (*_ANY, bool)))

@@ -15,6 +15,7 @@ from cellward.errors import InputError
 from cellward.files.whole import write_whole
 from cellward.protection import Protection
 from cellward.report.sections.deviations import Deviations
+from cellward.report.sections.outcome import notes
 
 CERTIFICATE, DETAILS = "certificate.json.gz", "protection.json"
 STATEMENT, VALUES = "release.json", "release.csv"
@@ -45,6 +46,7 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
         "max_abs": loss.max_abs if loss else None,
         "protected": protection.protected,
         "verified": verified,
+        "notes": notes(protection),
         **({"reason": protection.reason} if protection.reason else {}),
     }
 

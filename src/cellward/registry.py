@@ -13,7 +13,7 @@ from cellward.files.whole import check_folder
 from cellward.formats.csv_file import read_csv, write_csv
 from cellward.formats.jj import read_jj, write_jj
 from cellward.formats.parquet import read_parquet, write_parquet
-from cellward.table.frame import LongSpec
+from cellward.table.frame import LongSpec, refuse_former
 from cellward.table.table import Table
 from cellward.tauargus.files.intermediate import write_tab
 from cellward.tauargus.files.tab import TabSpec, read_tab
@@ -47,6 +47,7 @@ def read(path: str | Path, **options: Any) -> Table:
             f"{path}: name the dimension columns and the value column with dims= and value= (--dims A,B --value V)"
         )
     text = {name: options.pop(name) for name in ("separator", "names", "decimal") if name in options}
+    refuse_former(options)
     if unknown := sorted(set(options) - {field.name for field in fields(LongSpec)}):
         raise InputError(f"{path}: the option {unknown[0]!r} is not known; use those of Table.from_frame")
     if _LONG[kind] != "csv" and text:

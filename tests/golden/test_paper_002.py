@@ -76,7 +76,7 @@ def test_figure_2_ranges_of_all_optima(study):
     found = study.alternatives(count=5)
     assert found.lower == pytest.approx([3, 4, 2, 5])
     assert found.upper == pytest.approx([7, 4, 2, 5])
-    assert (found.told, found.settled) == (3, True)
+    assert (found.determined, found.settled) == (3, True)
     assert found.deviations
     for other in found.deviations:
         assert np.abs(other).sum() == pytest.approx(36)

@@ -314,7 +314,7 @@ class _Sketch:
             value="n",
             hierarchies=hierarchies,
             status="status",
-            weight=weight,
+            cost=weight,
             decimals=finer,
             **bounds,
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from cellward.table.table import Table
 
 @dataclass(frozen=True)
 class PublishZeros(Method):
-    """Every cell becomes 0: additive where the right-hand sides are 0, and of little use."""
+    """Every cell becomes 0: a table where the right-hand sides are 0, no cell is fixed and 0 is within bounds; and of little use."""
 
     word: ClassVar[str] = "zeros"
     title: ClassVar[str] = "zeros"
@@ -32,15 +33,25 @@ class PublishZeros(Method):
     mood: str = option("calm", Word(("calm", "bold")), "What the release says of itself.", first=True)
 
     def accepts(self, instance: Instance) -> str | None:
-        """Tables without right-hand sides."""
-        return "zeros do not add up to right-hand sides; use another method" if instance.relations.rhs.any() else None
+        """Levels to one side: a zero is so far from the truth."""
+        sliding = any(attacker.asked(instance.sensitivity.levels).spl.any() for attacker in instance.attackers)
+        return "zeros cannot show a sliding level; give lower and upper levels" if sliding else None
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
-        """Zeros."""
-        zeros = np.zeros(instance.cells, np.int64)
+        """Zeros, the only table of them, where they are one."""
         attempt = ZerosAttempt(self, instance, budget, key)
-        sought = Objective(allowed=AllowedSet(zeros, zeros, zeros))
-        return attempt.made(Values(Knowledge.adjusted(zeros)), sought, status="feasible", engine="no engine")
+        sought, told = attempt.untold()
+        zeros = told.v
+        if instance.relations.rhs.any():
+            return attempt.infeasible("zeros do not add up to right-hand sides; use another method", "no engine")
+        if np.any(
+            (zeros < instance.lower) | (zeros > instance.upper) | (instance.sensitivity.fixed & (instance.a != 0))
+        ):
+            return attempt.infeasible("zeros are out of bounds, or cells are fixed; use another method", "no engine")
+        cost = sum(w * abs(a) for w, a in zip(instance.weight.tolist(), instance.a.tolist(), strict=True))
+        return attempt.result_of(
+            Values(told), replace(sought, bound=Fraction(cost)), status="optimal", engine="no engine"
+        )
 
     @classmethod
     def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Values:
@@ -53,4 +64,5 @@ class ZerosAttempt(Attempt):
         return {"mood": self.method.mood}
 
     def untold(self) -> tuple[Objective, Knowledge]:
-        return Objective(), Knowledge.adjusted(self.instance.a)
+        zeros = np.zeros(self.instance.cells, np.int64)
+        return Objective(allowed=AllowedSet(zeros, zeros, zeros)), Knowledge.adjusted(zeros)

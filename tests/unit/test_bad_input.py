@@ -118,7 +118,7 @@ BAD = {
     "JJ NaN": (jj(JJ.replace("0 3 1", "0 nan 1")), r"t\.jj line 3, column value: 'nan' is not a number"),
     "an unknown status": (csv("region,n,s\nN1,3,q\n", "--status", "s"), r"t\.csv line 2, column s: the status 'q' is not known"),
     "a negative level": (csv("region,n,l\nN1,3,-1\n", "--lpl", "l"), r"lpl: the level of \(N1\) is negative, -1"),
-    "a negative weight": (csv("region,n,w\nN1,3,-1\n", "--weight", "w"), r"a negative weight"),
+    "a negative weight": (csv("region,n,w\nN1,3,-1\n", "--cost", "w"), r"a negative weight"),
     # files
     "an empty CSV": (csv(""), r"t\.csv: the file is empty; give a file"),
     "a CSV of blanks": (csv(" \n\n"), r"t\.csv: the file is empty"),
@@ -152,7 +152,7 @@ BAD = {
     "a dim twice": ({**csv(CSV), "options": ["--dims", "region,region", "--value", "n"]}, r"dims: a column is named twice"),
     "dims for a JJ": (jj(JJ, "--dims", "a"), r"a JJ file says itself how it is to be read; leave out --dims"),
     "an unknown way of totals": (csv(CSV, "--totals", "guess"), r"totals='guess' is not known; use one of"),
-    "an unknown way of missing": (csv(CSV, "--missing", "guess"), r"missing='guess' is not known; use one of"),
+    "an unknown way of empty cells": (csv(CSV, "--empty", "guess"), r"empty='guess' is not known; use one of"),
     "only totals to compute from": (csv("region,n\nTotal,3\n", "--totals", "compute", hrc="N1\n"), r"every row holds a total"),
     "negative decimals": (csv(CSV, "--decimals", "-1"), r"decimals=-1: give a whole number"),
     "1,000 decimals": (csv(CSV, "--decimals", "1000"), r"decimals=1000: give a whole number"),

@@ -24,7 +24,7 @@ FIRMS = ROOT / "examples" / "firms.csv"
 HRC = ROOT / "examples" / "region.hrc"
 LONG = ["--dims", "region,sector", "--value", "firms", "--hierarchy", f"region={HRC}", "--status", "status"]
 KEYS = [
-    "status", "objective", "bound", "gap", "seconds", "cells", "equations", "sensitive", "sum_abs", "max_abs", "protected", "verified",
+    "status", "objective", "bound", "gap", "seconds", "cells", "equations", "sensitive", "sum_abs", "max_abs", "protected", "verified", "notes",
 ]  # fmt: skip
 FILES = {"release.csv", "release.json", "protection.json", "certificate.json.gz"}
 
@@ -325,6 +325,17 @@ def test_json_is_one_object_with_the_promised_keys_and_nothing_else(tmp_path):
     assert facts["objective"] == facts["bound"] == sum(change)
     kept = json.loads((tmp_path / "out" / "protection.json").read_text())
     assert {key: kept[key] for key in KEYS} == facts
+
+
+@pytest.mark.parametrize("command", [("round", "--base", 1000), ("perturb", "--within", 1000), ("adjust",)])
+def test_json_carries_every_note_that_the_terminal_prints(tmp_path, run, command):
+    method, *options = command
+    said = run(method, FIRMS, *LONG, *options, "--out", tmp_path / "one")
+    printed = [line.removeprefix("note: ") for line in said.out.splitlines() if line.startswith("note: ")]
+    facts = json.loads(run(method, FIRMS, *LONG, *options, "--out", tmp_path / "two", "--json").out)
+    assert facts["notes"] == printed != []
+    assert json.loads((tmp_path / "two" / "protection.json").read_text())["notes"] == printed
+    assert not options or any("1000 is larger than every value of the table" in note for note in printed)
 
 
 def test_the_release_holds_the_dimensions_and_the_value_in_the_files_order(tmp_path, run):
@@ -810,7 +821,7 @@ def test_a_certificate_is_checked_with_its_public_half_and_its_table(released, r
     other = tmp_path / "other.csv"
     other.write_text(FIRMS.read_text().replace(",5,", ",6,", 1))
     said = run(
-        "verify", files[0], "--table", FIRMS, *LONG, "--totals", "compute", "--missing", "zero", "--upper", "1000000"
+        "verify", files[0], "--table", FIRMS, *LONG, "--totals", "compute", "--empty", "zero", "--upper", "1000000"
     )
     assert said.code == 1
     assert "of another table" in said.out

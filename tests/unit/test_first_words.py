@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 
 import cellward as cw
-from cellward.instance import Instance
-from cellward.protect.amounts import amounts, beyond_every_value
+from cellward.report.sections.outcome import notes
 
 TABLE = cw.Table.from_frame({"a": ["x", "y"], "v": [1, 2]}, dims=["a"], value="v")
 
@@ -74,13 +73,14 @@ def test_a_level_of_sums_that_is_not_there(levels):
 
 
 def test_a_base_beyond_every_value_is_noted():
-    instance = Instance.of(TABLE)
-    assert beyond_every_value(instance, amounts(instance, 3, "base"), "base") is None
-    note = beyond_every_value(instance, amounts(instance, 100, "base"), "base")
-    assert note == (
-        "the base 100 is larger than every value of the table (the largest is 3): every value is published as 0 or as one such number; "
-        "choose a smaller one"
-    )
+    said = "larger than every value of the table (the largest is 3): hardly anything is left of the values; choose a smaller one"
+    for method in (cw.ControlledRounding, cw.CellPerturbation):
+        assert notes(method(3).protect(TABLE)) == []
+        assert notes(method({0: 4, 1: 100}).protect(TABLE)) == [f"the base 4 is {said}"]
+        assert notes(method(100).protect(TABLE)) == [f"the base 100 is {said}"]
+    assert notes(cw.CellPerturbation(within=100).protect(TABLE)) == [f"the distance 100 is {said}"]
+    empty = cw.Table.from_array([0, 0], dims=["a"])
+    assert notes(cw.ControlledRounding(5).protect(empty)) == []
 
 
 def test_objects_print_one_short_line():

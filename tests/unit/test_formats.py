@@ -303,10 +303,10 @@ def test_long_files_hold_levels_weights_and_decimals(tmp_path, extension, seed):
         "l": [str(Decimal(rng.randint(0, 99)).scaleb(-decimals)) for _ in range(size)],
         "w": [str(Decimal(rng.randint(0, 99)).scaleb(-2)) for _ in range(size)],
     }
-    columns = {"status": "s", "lpl": "l", "upl": "l", "weight": "w"}
+    columns = {"status": "s", "lpl": "l", "upl": "l", "cost": "w"}
     table = cw.Table.from_frame(frame, dims=["a"], value="n", decimals=decimals, **columns)
     path = write(table, tmp_path / f"t.{extension}")
-    given = {"status": "status", "weight": "weight"}
+    given = {"status": "status", "cost": "cost"}
     if table.sensitivity.lpl.any():
         given |= {"lpl": "lpl", "upl": "upl"}
     assert facts(read(path, dims=["a"], value="value", decimals=decimals, **given)) == facts(table)
@@ -316,9 +316,9 @@ def test_bare_cells_are_called_by_number_in_a_long_file(tmp_path):
     table = cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], weight=[1, 10, 3])
     with write(table, tmp_path / "t.csv").open(newline="") as file:
         assert list(csv.DictReader(file)) == [
-            {"cell": "0", "value": "7", "status": "s", "weight": "1"},
-            {"cell": "1", "value": "4", "status": "s", "weight": "10"},
-            {"cell": "2", "value": "11", "status": "s", "weight": "3"},
+            {"cell": "0", "value": "7", "status": "s", "cost": "1"},
+            {"cell": "1", "value": "4", "status": "s", "cost": "10"},
+            {"cell": "2", "value": "11", "status": "s", "cost": "3"},
         ]
 
 

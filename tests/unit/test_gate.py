@@ -156,7 +156,7 @@ def test_what_the_rows_of_a_long_table_tell(rows, least):
     frame = {"region": region, "sex": sex, "count": list(count)}
     table = cw.Table.from_frame(frame, dims=["region", "sex"], value="count")
     assert table.lower.tolist() == [least] * table.cells
-    assert not cw.Table.from_frame(frame, dims=["region", "sex"], value="count", missing="zero").lower.any()
+    assert not cw.Table.from_frame(frame, dims=["region", "sex"], value="count", empty="zero").lower.any()
 
 
 def test_a_positive_count_may_be_rounded_to_zero():

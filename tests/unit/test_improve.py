@@ -5,7 +5,7 @@ import pytest
 
 import cellward as cw
 from cellward.instance import Instance
-from cellward.protect.lattice.improvement import Improvement, _Search
+from cellward.protect.lattice.improvement import Improvement, _ImprovementSearch
 from cellward.protect.lattice.layers import sides_of
 from cellward.protect.lattice.linear import Row, leaf_costs
 from cellward.protect.lattice.model import LatticeModel, allowed_multiples
@@ -78,7 +78,7 @@ def test_the_same_block_has_the_same_answer(threads):
 
 def test_the_walk_alone_never_ends_above_its_start():
     one = block(poisson((6, 6, 6), seed=1))
-    search = _Search(SHORT, one, Budget())
+    search = _ImprovementSearch(SHORT, one, Budget())
     search.start()
     before = check(one.problem.model, search.x)
     search.walk()

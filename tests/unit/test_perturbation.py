@@ -88,7 +88,7 @@ def test_strict_sits_on_an_end_where_the_box_is_too_narrow():
 
 def test_the_strict_box_widens_around_multiples_only():
     table = cw.Table.from_array(SMALL)
-    told = PerturbationIntervals.of(cw.CellPerturbation(5).protect(table).instance, "base", np.full(16, 5)).told(
+    told = PerturbationIntervals.of(cw.CellPerturbation(5).protect(table).instance, "base", np.full(16, 5)).told_box(
         "strict"
     )
     assert told.ways(0) == [(15, 25)]  # a multiple

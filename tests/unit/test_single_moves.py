@@ -137,11 +137,11 @@ def test_what_is_shown_to_an_attacker_lies_in_its_region():
     for ends in ends_of(p):
         before = ends.witnesses
         assert not before
-        moves.settle(ends)
+        moves.show_to(ends)
         assert all(ends.region.contains_shift(one.shift, one.denominator) for one in ends.witnesses)
         seen += len(ends.witnesses)
         once = len(ends.witnesses)
-        moves.settle(ends)  # and nothing is shown twice
+        moves.show_to(ends)  # and nothing is shown twice
         assert len(ends.witnesses) == once
     assert seen > 20
 
@@ -152,7 +152,7 @@ class NoMoves:
     def __init__(self, *_):
         pass
 
-    def settle(self, ends):
+    def show_to(self, ends):
         """Nothing is shown."""
 
 

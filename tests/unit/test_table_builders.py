@@ -213,7 +213,7 @@ def test_random_hierarchical_frames_agree_with_a_naive_recursion(seed):
     assert by_name(Table.from_frame(as_columns(dims, wrong), totals="compute", **options)) == cells
 
     filled = {codes: leaf_values.get(codes, 0) for codes in every}
-    zero = Table.from_frame(as_columns(dims, leaf_values), missing="zero", **options)
+    zero = Table.from_frame(as_columns(dims, leaf_values), empty="zero", **options)
     assert by_name(zero) == naive_cells(trees, filled)
     assert equations(zero) == naive_equations(trees, naive_cells(trees, filled))
 
@@ -373,12 +373,12 @@ def test_absent_cells_leave_their_sums_and_zero_fills_them():
     absent = Table.from_frame(frame, dims=["a", "b"], value="n")
     assert ("x", "q") not in by_name(absent)
     assert (0, frozenset([(("x", "Total"), -1), (("x", "p"), 1)])) in equations(absent)
-    zero = Table.from_frame(frame, dims=["a", "b"], value="n", missing="zero")
+    zero = Table.from_frame(frame, dims=["a", "b"], value="n", empty="zero")
     assert by_name(zero)[("x", "q")] == 0
     assert (zero.cells, zero.relations.equations) == (9, 6)
-    with pytest.raises(InputError, match=r"would make .* cells; leave missing cells absent"):
+    with pytest.raises(InputError, match=r"would make .* cells; leave empty cells absent"):
         wide = {f"d{k}": [str(i) for i in range(300)] for k in range(4)}
-        Table.from_frame({**wide, "n": [1] * 300}, dims=list(wide), value="n", missing="zero", totals="given")
+        Table.from_frame({**wide, "n": [1] * 300}, dims=list(wide), value="n", empty="zero", totals="given")
 
 
 def test_an_absent_cell_is_named_when_a_total_misses_it():
@@ -397,7 +397,7 @@ def test_status_levels_and_weights_follow_their_rows():
         "sl": [0, "3", 0, 0, 0],
         "w": [1, "2.5", 1, 1, 1],
     }
-    columns = {"status": "s", "lpl": "lo", "upl": "up", "spl": "sl", "weight": "w"}
+    columns = {"status": "s", "lpl": "lo", "upl": "up", "spl": "sl", "cost": "w"}
     table = Table.from_frame(frame, dims=["a"], value="n", **columns)
     assert table.sensitivity.status.tolist() == [0, 1, 2, 3, 0]
     assert table.sensitivity.lpl.tolist() == [0, 2, 0, 0, 0]  # 1.5 is rounded up to the grid of whole numbers
@@ -424,11 +424,11 @@ TREE = Hierarchy.from_dict({"Total": {"North": ["N1", "N2"], "South": ["S1"]}})
         ({"a": ["N1", "N3"], "n": [1, 2]}, {"hierarchies": {"a": TREE}}, r"row 1, column a: the code 'N3' is not in the h"),
         ({"a": ["x"], "n": [1]}, {"hierarchies": {"b": TREE}}, r"hierarchies: 'b' is not among the dims a"),
         ({"a": ["x"], "n": [1]}, {"totals": "none"}, r"totals='none' is not known; use one of 'auto', 'given', 'compute'"),
-        ({"a": ["x"], "n": [1]}, {"missing": "none"}, r"missing='none' is not known; use one of 'absent', 'zero'"),
+        ({"a": ["x"], "n": [1]}, {"empty": "none"}, r"empty='none' is not known; use one of 'absent', 'zero'"),
         ({"a": ["x"], "n": [1]}, {"status": "s"}, r"no column 's'"),
         ({"a": ["x"], "n": [1], "s": ["q"]}, {"status": "s"}, r"row 0, column s: the status 'q' is not known; use s safe"),
         ({"a": ["x"], "n": [1], "l": [-1]}, {"lpl": "l"}, r"lpl: the level of .* is negative"),
-        ({"a": ["x"], "n": [1], "w": [-1]}, {"weight": "w"}, r"weight of \(x\): a negative weight"),
+        ({"a": ["x"], "n": [1], "w": [-1]}, {"cost": "w"}, r"cost of \(x\): a negative weight"),
         ({"a": ["x"], "n": [1], "l": ["k"]}, {"lpl": "l"}, r"row 0, column l: 'k' is not a number"),
         ({"a": ["x", ""], "n": [1, 2]}, {}, r"row 1, column a: no code"),
         ({"a": ["x", "y"], "n": [1]}, {}, "differ in length"),
@@ -606,7 +606,7 @@ def test_huge_sums_are_exact():
 def linkable(decimals=None, **changes):
     rows = {"a": ["x", "y", "Total"], "n": [3, 4, 7], "s": ["u", "s", "m"], "l": [1, 0, 0], "w": [1, 2, 3], **changes}
     return Table.from_frame(
-        rows, dims=["a"], value="n", status="s", lpl="l", weight="w", decimals=decimals, upper=[10, 20, 30]
+        rows, dims=["a"], value="n", status="s", lpl="l", cost="w", decimals=decimals, upper=[10, 20, 30]
     )
 
 

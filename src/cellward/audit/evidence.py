@@ -23,14 +23,16 @@ from cellward.table.relations import ranges
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Shown:
+class CoveringWitness:
     """A witness and what it shows: for some attackers (by number) the cells whose levels it helps to meet."""
 
     witness: Witness
     covers: tuple[tuple[int, Ints], ...]
 
     def __repr__(self) -> str:
-        return f"Shown({sum(len(cells) for _, cells in self.covers):,} levels of {len(self.covers):,} attackers)"
+        return (
+            f"CoveringWitness({sum(len(cells) for _, cells in self.covers):,} levels of {len(self.covers):,} attackers)"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +40,7 @@ class Evidence:
     """What is shown of the levels: witnesses, and a sentence for each requirement that is not met (or was not settled in time)."""
 
     requirements: int
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[CoveringWitness, ...] = ()
     missing: tuple[str, ...] = ()
     unsettled: int = 0
     """How many of those missing are not settled: neither shown to be met nor proven to fail."""
@@ -148,7 +150,7 @@ def _extremes(witnesses: Sequence[Witness], i: int) -> tuple[Fraction, Fraction,
     return low, high, at_low, at_high
 
 
-def _choose(ends: Sequence[Ends]) -> list[Shown]:
+def _choose(ends: Sequence[Ends]) -> list[CoveringWitness]:
     """Few witnesses that together show everything: the one that shows most of what is left, again and again."""
     pool: list[Witness] = []
     seen: set[bytes] = set()
@@ -159,12 +161,12 @@ def _choose(ends: Sequence[Ends]) -> list[Shown]:
                 seen.add(mark)
                 pool.append(witness)
     shows = _Shows(ends, pool)
-    chosen: list[Shown] = []
+    chosen: list[CoveringWitness] = []
     while shows.left:
         best = shows.best()
         if best < 0:
             raise VerificationError("levels called met are not shown by the tables found; nothing is released")
-        chosen.append(Shown(pool[best], tuple(shows.take(best))))
+        chosen.append(CoveringWitness(pool[best], tuple(shows.take(best))))
     return chosen
 
 

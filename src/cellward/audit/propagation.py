@@ -85,7 +85,7 @@ def _follow(r: Relations, lo: Ints, hi: Ints, news: Ints | None, *, whole: bool)
     if _large(r, lo, hi):
         return lo, hi, False  # sums could leave int64: the bounds given are valid as they are
     for _ in range(MOST_ROUNDS):
-        new_lo, new_hi = _round(_Part.of(r, news), lo, hi, whole=whole)
+        new_lo, new_hi = _round(_Equations.of(r, news), lo, hi, whole=whole)
         if np.any(new_lo > new_hi):
             raise InputError(
                 "the release and what the attacker knows contradict each other: no table satisfies both; correct the attacker"
@@ -104,7 +104,7 @@ def _large(r: Relations, lo: Ints, hi: Ints) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _Equations:
     """Some equations, none of them empty: their terms, and where those of each begin."""
 
     cell: Ints
@@ -114,11 +114,11 @@ class _Part:
     rhs: Ints
 
     @staticmethod
-    def of(r: Relations, news: Ints | None) -> _Part:
+    def of(r: Relations, news: Ints | None) -> _Equations:
         """The equations that hold one of these cells; None: all."""
         if news is None or 4 * len(news) > r.cells:
             rows = np.flatnonzero(np.diff(r.indptr))
-            return _Part(
+            return _Equations(
                 r.indices,
                 r.coefs,
                 np.repeat(np.arange(len(rows)), np.diff(r.indptr)[rows]),
@@ -130,7 +130,7 @@ class _Part:
         begin, end = r.indptr[rows], r.indptr[rows + 1]
         at, length = ranges(begin, end), end - begin
         start = np.cumsum(length) - length
-        return _Part(r.indices[at], r.coefs[at], np.repeat(np.arange(len(rows)), length), start, r.rhs[rows])
+        return _Equations(r.indices[at], r.coefs[at], np.repeat(np.arange(len(rows)), length), start, r.rhs[rows])
 
     def others(self, term: Ints, missing: NDArray[np.bool_]) -> Ints:
         """b − Σ of the other terms of the equation, or NO_BOUND where one of them has no bound."""
@@ -141,7 +141,7 @@ class _Part:
         return np.asarray(np.add.reduceat(term, self.start)[self.row] if len(term) else term)
 
 
-def _round(part: _Part, lo: Ints, hi: Ints, *, whole: bool) -> tuple[Ints, Ints]:
+def _round(part: _Equations, lo: Ints, hi: Ints, *, whole: bool) -> tuple[Ints, Ints]:
     """One round over equations: term t of an equation is at most b − Σ of the least of the others, and at least b − Σ of the largest."""
     cell, coef, size = part.cell, part.coef, np.abs(part.coef)
     positive = coef > 0

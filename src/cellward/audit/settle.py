@@ -55,7 +55,7 @@ def settle(
                 mine.see(y)
         see_the_only_one(mine)
         if moves is not None:
-            moves.settle(mine)
+            moves.show_to(mine)
         for witness in known if mine.any_open else ():
             mine.see_shift(witness.shift, witness.denominator)
         report(k)

@@ -121,7 +121,7 @@ class SingleMoves:
                         new = True
         return new
 
-    def settle(self, ends: Ends) -> None:
+    def show_to(self, ends: Ends) -> None:
         """Show to one attacker the moves that stay inside its region and help."""
         assert ends.levels is not None
         region, center = ends.region, ends.region.center

@@ -14,7 +14,7 @@ from cellward.errors import InputError
 from cellward.formats.attackers import read_attackers
 from cellward.outputs import summary, write_outputs
 from cellward.protect.method import Method
-from cellward.protect.methods import from_texts, written
+from cellward.protect.methods import flag_of, from_texts
 from cellward.protect.option import Option, options_of, text_by_level
 
 
@@ -101,7 +101,7 @@ def _annotation(option: Option) -> Any:
 def _names(method: type[Method], name: str, option: Option) -> list[str]:
     """A flag that is true unless told has another form."""
     told = option.kind.texts is bool and _default(method, name) is True
-    return [f"{written(name)}/{written(f'no_{name}')}"] if told else [written(name)]
+    return [f"{flag_of(name)}/{flag_of(f'no_{name}')}"] if told else [flag_of(name)]
 
 
 def _default(method: type[Method], name: str) -> Any:

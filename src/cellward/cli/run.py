@@ -15,6 +15,7 @@ from cellward.cli.progress import ending_on_interrupt, spinner
 from cellward.errors import InputError
 from cellward.job import Job
 from cellward.report.sections.findings import findings_section
+from cellward.report.sections.outcome import notes
 from cellward.report.terminal import render
 from cellward.tauargus.batch import Batch
 
@@ -76,7 +77,10 @@ def _run_batch(source: Path, statuses: str, *, as_json: bool) -> None:
         done = batch.run(statuses=statuses)
     if as_json:
         tables = [{"cells": table.cells, "sensitive": len(table.sensitive)} for table in done.tables]
-        results = [{"status": p.status, "objective": p.objective, "protected": p.protected} for p in done.protections]
+        results = [
+            {"status": p.status, "objective": p.objective, "protected": p.protected, "notes": notes(p)}
+            for p in done.protections
+        ]
         files = [{"file": str(path), "public": public} for path, public in done.files]
         typer.echo(json.dumps({"tables": tables, "protections": results, "files": files}))
     else:

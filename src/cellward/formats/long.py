@@ -45,7 +45,7 @@ def build(path: Path, spec: LongSpec, rows: Sequence[Sequence[Any]], line: Calla
 
 
 def long_columns(table: Table) -> dict[str, list[str]]:
-    """A table as text columns: dimensions (or ``cell``), value, status, and the levels, bounds and weights that are not the usual ones."""
+    """A table as text columns: dimensions (or ``cell``), value, status, and the levels, bounds and costs that are not the usual ones."""
     s = table.sensitivity
     out = {name: list(column) for name, column in table.labels.columns().items()}
     extra = {
@@ -59,7 +59,7 @@ def long_columns(table: Table) -> dict[str, list[str]]:
         if np.any(bound != usual):
             extra[name] = ["" if abs(b) == NO_BOUND else exact.text(b, table.decimals) for b in bound.tolist()]
     if table.weight is not None:
-        extra["weight"] = exact.texts(table.weight, table.weight_decimals)
+        extra["cost"] = exact.texts(table.weight, table.weight_decimals)
     for name, column in extra.items():
         if name in out:
             raise InputError(f"a dimension is called {name!r}, as a column to be written is; rename the dimension")

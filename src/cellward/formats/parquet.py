@@ -59,7 +59,7 @@ def write_parquet(table: Table, path: str | Path) -> Path:
     texts = long_columns(table)
     values = f"DECIMAL(38, {table.decimals})"
     kind = dict.fromkeys(("value", "lpl", "upl", "spl", "lower", "upper"), values)
-    kind["weight"] = f"DECIMAL(38, {table.weight_decimals})"
+    kind["cost"] = f"DECIMAL(38, {table.weight_decimals})"
     types = ["VARCHAR"] * len(table.labels.columns()) + [kind.get(name, "VARCHAR") for name in texts][
         len(table.labels.columns()) :
     ]

@@ -38,14 +38,16 @@ def amounts(instance: Instance, given: Any, what: str) -> Ints:
     return np.full(instance.cells, scaled[given], np.int64)
 
 
-def beyond_every_value(instance: Instance, amount: Ints, what: str) -> str | None:
-    """The note on an amount above every value of the table: hardly anything is then left of it; None where some value is larger."""
-    size = np.abs(instance.a)
+def beyond_every_value(instance: Instance, given: Any, what: str) -> list[str]:
+    """The note on a stated amount above every value of the table: hardly anything is then left of it; none where some value is larger."""
+    size, amount = np.abs(instance.a), amounts(instance, given, what)
     if not size.any() or not bool(np.all(amount > size)):
-        return None
+        return []
     least, largest = (exact.short(int(x), instance.decimals) for x in (amount.min(), size.max()))
-    told = "every value is published as 0 or as one such number" if what == "base" else "values may end anywhere near"
-    return f"the {NOUNS[what]} {least} is larger than every value of the table (the largest is {largest}): {told}; choose a smaller one"
+    return [
+        f"the {NOUNS[what]} {least} is larger than every value of the table (the largest is {largest}): hardly anything is left of the values; "
+        "choose a smaller one"
+    ]
 
 
 def stated_amounts(table: Table, given: Any, what: str) -> Ints:

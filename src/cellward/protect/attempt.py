@@ -56,7 +56,7 @@ class Attempt(ABC):
 
     # ---- how it ends ---------------------------------------------------------------------------------------------------------------------------
 
-    def made(
+    def result_of(
         self,
         publication: Publication,
         sought: Objective,

@@ -41,9 +41,9 @@ def from_texts(method: type[Method], given: Mapping[str, Any]) -> Method:
     """The method with the options of a command line; None is not given."""
     known = options_of(method)
     told = {name: value for name, value in given.items() if value is not None and value != []}
-    return method(**{name: known[name].kind.read_text(value, written(name)) for name, value in told.items()})
+    return method(**{name: known[name].kind.read_text(value, flag_of(name)) for name, value in told.items()})
 
 
-def written(name: str) -> str:
+def flag_of(name: str) -> str:
     """An option as it is written on the command line."""
     return f"--{name.replace('_', '-')}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellward.exact import Floats, Ints
-from cellward.solve.fronts import Front, find_fronts, work
+from cellward.solve.fronts import Front, find_fronts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -87,7 +87,6 @@ class Cholesky:
     def __init__(self, fronts: list[Front], at: Ints, condition: csr_matrix) -> None:
         self.carried, self.size = int(condition.shape[0]), int(condition.shape[1])
         everything = self.size + self.carried
-        self.flops = sum(work(len(f.pivots), len(f.border)) for f in fronts)
         begin = np.concatenate(([0], np.cumsum([len(f.pivots) * (len(f.pivots) + len(f.border)) for f in fronts])))
         self.memory = np.zeros(int(begin[-1]))
         self.panels = [_Panel(f, self.memory, int(a)) for f, a in zip(fronts, begin[:-1], strict=True)]

@@ -122,7 +122,7 @@ class CodedCells:
         for bottom in bottoms:
             size *= len(bottom)
         if size > _MOST_CELLS:
-            raise InputError(f"missing='zero' would make {size:,} cells; leave missing cells absent")
+            raise InputError(f"empty='zero' would make {size:,} cells; leave empty cells absent")
         every = np.stack([grid.ravel() for grid in np.meshgrid(*bottoms, indexing="ij")])
         fresh = every[:, ~np.isin(self.key(every), self.key(self.code))]
         extra = fresh.shape[1]

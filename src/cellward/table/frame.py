@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,20 @@ from cellward.table.labels import Labels
 from cellward.table.ranks import MOST, with_ranks
 from cellward.table.table import Table
 
+EMPTIES = ("absent", "zero")
+"""What is made of a combination of codes that nothing stands for."""
+FORMER = {
+    "missing": "missing: what to do with cells that no row holds is called empty, as for records (--empty on the command line); write empty",
+    "weight": "weight: the column of what cells cost is called cost, since a weight is a sampling weight (--cost on the command line); write cost",
+}
+"""Words of long tables that others took the place of."""
+
+
+def refuse_former(given: Iterable[str]) -> None:
+    """Refuse a word that has become another one, in a sentence that names it."""
+    if found := [FORMER[name] for name in given if name in FORMER]:
+        raise InputError(found[0])
+
 
 @dataclass(frozen=True, kw_only=True)
 class LongSpec:
@@ -29,12 +43,12 @@ class LongSpec:
     hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]] | None = None
     total: str | Mapping[str, str] = "Total"
     totals: str = "auto"
-    missing: str = "absent"
+    empty: str = "absent"
     status: str | None = None
     lpl: str | None = None
     upl: str | None = None
     spl: str | None = None
-    weight: str | None = None
+    cost: str | None = None
     decimals: int | None = None
     lower: Any = 0
     upper: Any = None
@@ -71,7 +85,7 @@ class LongSpec:
             )
         for option, chosen, known in (
             ("totals", self.totals, ("auto", "given", "compute")),
-            ("missing", self.missing, ("absent", "zero")),
+            ("empty", self.empty, EMPTIES),
         ):
             if chosen not in known:
                 raise InputError(f"{option}={chosen!r} is not known; use one of {', '.join(map(repr, known))}")
@@ -80,7 +94,7 @@ class LongSpec:
     @property
     def attributes(self) -> dict[str, str]:
         """The columns that describe a cell beside its value, by meaning."""
-        named = {"status": self.status, "lpl": self.lpl, "upl": self.upl, "spl": self.spl, "weight": self.weight}
+        named = {"status": self.status, "lpl": self.lpl, "upl": self.upl, "spl": self.spl, "cost": self.cost}
         bounds = {"lower": self.lower, "upper": self.upper}
         named |= {name: bound for name, bound in bounds.items() if isinstance(bound, str) and not is_number(bound)}
         named |= {"frequency": self.frequency} | {f"largest {k}": column for k, column in enumerate(self.largest)}
@@ -115,7 +129,7 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
                 _refuse_hidden_total(cells, numbers.scaled(d), k)
     if totals == "compute":
         cells, numbers = cells.without_totals(numbers)
-    if spec.missing == "zero":
+    if spec.empty == "zero":
         cells, numbers = cells.with_zeros(numbers, [axis.bottom for axis in axes])
     if totals == "given":
         cells.refuse_lost_relations()
@@ -141,10 +155,10 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
         upper=_bounds(spread["upper"]) if "upper" in spread else spec.upper,
         status=None if "status" not in spread else np.array([code or 0 for code in spread["status"]], np.uint8),
         levels={name: _numbers(spread.get(name), 0, name, labels) for name in ("lpl", "upl", "spl")},
-        weight=_numbers(spread.get("weight"), 1, "weight", labels),
+        weight=_numbers(spread.get("cost"), 1, "cost", labels),
         remedy=remedy,
     )
-    if "lower" not in spread and spec.missing == "absent" and _tells_by_rows(table, cells):
+    if "lower" not in spread and spec.empty == "absent" and _tells_by_rows(table, cells):
         table = replace(table, lower=np.maximum(table.lower, 1))
     return table if spec.frequency is None else _ranked(table, spec, spread)
 

@@ -79,26 +79,28 @@ class Table:
         hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]] | None = None,
         total: str | Mapping[str, str] = "Total",
         totals: str = "auto",
-        missing: str = "absent",
+        empty: str = "absent",
         status: str | None = None,
         lpl: str | None = None,
         upl: str | None = None,
         spl: str | None = None,
-        weight: str | None = None,
+        cost: str | None = None,
         decimals: int | None = None,
         lower: Any = 0,
         upper: Any = None,
         frequency: str | None = None,
         largest: Sequence[str] = (),
+        **former: Any,
     ) -> Table:
         """A long table: one row a cell, a column a dimension, a column of values; a pandas or polars frame, or a mapping of columns.
 
         ``hierarchies`` gives the sums between the codes of a dimension, one hierarchy or several; without one, all codes add up to ``total``.
         ``totals``: ``"auto"`` computes every total that is not in the frame, ``"given"`` computes none (and refuses a frame without a total through
-        which a relation runs), ``"compute"`` computes all and ignores those in the frame. ``missing``: other cells that are not in the frame are
+        which a relation runs), ``"compute"`` computes all and ignores those in the frame. ``empty``: other cells that are not in the frame are
         ``"absent"`` from the table, or ``"zero"``.
         ``lower`` and ``upper`` are bounds for all cells or the names of columns of bounds.
-        ``status`` names a column of letters (s safe, u unsafe, m secondary, z fixed), ``lpl``/``upl``/``spl`` columns of protection levels.
+        ``status`` names a column of letters (s safe, u unsafe, m secondary, z fixed), ``lpl``/``upl``/``spl`` columns of protection levels,
+        ``cost`` one of what a unit of deviation costs (used with ``weights="table"``).
         ``frequency`` names a column of the numbers of contributors, ``largest`` columns of the largest contributions, the largest first: rules then
         judge the cells (:meth:`find`).
 
@@ -106,12 +108,13 @@ class Table:
         >>> table.labels.columns()["sex"], table.values.tolist()
         (['F', 'M', 'Total'], [3, 4, 7])
         """
-        from cellward.table.frame import LongSpec, build_from_frame
+        from cellward.table.frame import LongSpec, build_from_frame, refuse_former
 
+        refuse_former(former)
         spec = LongSpec(
-            dims=dims, value=value, hierarchies=hierarchies, total=total, totals=totals, missing=missing, status=status,
-            lpl=lpl, upl=upl, spl=spl, weight=weight, decimals=decimals, lower=lower, upper=upper,
-            frequency=frequency, largest=largest,
+            dims=dims, value=value, hierarchies=hierarchies, total=total, totals=totals, empty=empty, status=status,
+            lpl=lpl, upl=upl, spl=spl, cost=cost, decimals=decimals, lower=lower, upper=upper,
+            frequency=frequency, largest=largest, **former,
         )  # fmt: skip
         return build_from_frame(frame, spec)
 

@@ -87,7 +87,7 @@ def read_leaves(source: Source, roles: Roles) -> LeafStates:
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class _SqlNumbers:
     """SQL of a record's contribution (unweighted and weighted) in one common unit."""
 
     x: str
@@ -109,7 +109,7 @@ def _ones(source: Source, decimals: int) -> Amounts:
     return Amounts(f"CAST({10**decimals} AS BIGINT)", decimals, fits(source, "counts", 1, decimals), 0, 0, records)
 
 
-def _numbers(source: Source, roles: Roles) -> _Numbers:
+def _numbers(source: Source, roles: Roles) -> _SqlNumbers:
     measure = (
         _ones(source, roles.decimals or 0)
         if roles.measure is None
@@ -134,7 +134,7 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
     dropped = measure.blanks if condition else 0
     negative = record is not None  # what is rounded to zero is not negative
     if roles.weight is None:
-        return _Numbers(x, x, measure.places, measure.largest, negative, False, measure.records, dropped, condition)
+        return _SqlNumbers(x, x, measure.places, measure.largest, negative, False, measure.records, dropped, condition)
     weight = amounts(source, roles.weight, decimals=None, mark=roles.decimal, role="weight")
     for wrong, what in ((weight.blanks, "IS NULL"), (weight.negatives, "< 0")):
         if wrong:
@@ -155,7 +155,7 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
     most = max(measure.largest * finer, measure.largest * weight.largest * finer // 10**weight.places)
     if most > LARGEST:
         raise too_large(source, roles.measure or "counts", most, decimals)
-    return _Numbers(
+    return _SqlNumbers(
         scaled,
         f"CAST({product} AS BIGINT)",
         decimals,
@@ -168,7 +168,7 @@ def _numbers(source: Source, roles: Roles) -> _Numbers:
     )
 
 
-def _base(source: Source, roles: Roles, numbers: _Numbers, unit: str) -> str:
+def _base(source: Source, roles: Roles, numbers: _SqlNumbers, unit: str) -> str:
     """The records as codes, contributions, unit and request."""
     columns = []
     for k, dim in enumerate(roles.formula.dims):
@@ -196,7 +196,7 @@ def code_text(source: Source, roles: Roles, dim: str) -> str:
 def _by_name(source: Source, roles: Roles) -> str:
     """Whose record it is, as text: the holding, else the contributor, else the record by itself."""
     named = [
-        f"'{mark}' || nullif({_named(source, name)}, '')"
+        f"'{mark}' || nullif({_names_as_text(source, name)}, '')"
         for mark, name in (("h", roles.holding), ("c", roles.contributor))
         if name is not None
     ]
@@ -229,7 +229,7 @@ def _renumbered(source: Source, rows: Sequence[str], order: str) -> list[str]:
     ]
 
 
-def _named(source: Source, name: str) -> str:
+def _names_as_text(source: Source, name: str) -> str:
     """A column of names as text; whole numbers that a library keeps as doubles, because some are missing, are written without decimals."""
     column = source.column(name)
     if source.type_of(name) not in ("DOUBLE", "FLOAT"):
@@ -240,7 +240,7 @@ def _named(source: Source, name: str) -> str:
 
 def _request(source: Source, name: str) -> str:
     """A column of request codes as text, NULL where nothing is asked."""
-    return f"nullif(nullif(trim({_named(source, name)}), ''), '0')"
+    return f"nullif(nullif(trim({_names_as_text(source, name)}), ''), '0')"
 
 
 def _requests(source: Source, roles: Roles) -> tuple[str, ...]:
@@ -266,7 +266,7 @@ def packing(largest: int, units: int) -> tuple[str, int]:
     return ("BIGINT" if max(largest, 1).bit_length() + bits <= 62 else "HUGEINT"), bits
 
 
-def _by_record(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> LeafStates:
+def _by_record(source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple[str, ...]) -> LeafStates:
     base = _base(source, roles, numbers, "rn - 1")
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     kind, bits = packing(numbers.largest, numbers.records)
@@ -288,7 +288,7 @@ def _by_record(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[
     )  # fmt: skip
 
 
-def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> LeafStates:
+def _by_unit(source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple[str, ...]) -> LeafStates:
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     listed = ", ".join(dims)
     run = source.run
@@ -349,7 +349,7 @@ def _by_unit(source: Source, roles: Roles, numbers: _Numbers, requests: tuple[st
 
 
 def _fetch(
-    source: Source, roles: Roles, numbers: _Numbers, requests: tuple[str, ...], bits: int
+    source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple[str, ...], bits: int
 ) -> tuple[tuple[tuple[str, ...], ...], Ints, States]:
     """The leaf table as arrays, its codes as numbers of the texts in order."""
     run, d, k = source.run, len(roles.formula.dims), roles.largest

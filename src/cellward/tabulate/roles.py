@@ -10,13 +10,13 @@ from typing import Any
 from cellward.errors import InputError
 from cellward.exact import check_decimals
 from cellward.hierarchy import Hierarchy, check_hierarchies
+from cellward.table.frame import EMPTIES
 from cellward.tabulate.formula import Formula
 
 MOST_LARGEST = 20
 POLICIES = ("refuse", "drop", "keep")
 BLANKS = ("refuse", "drop", "zero")
 NEGATIVES = ("refuse", "absolute")
-EMPTIES = ("absent", "zero")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,7 +61,7 @@ def code_text(warehouse: Warehouse, roles: Roles, dim: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _Numbers:
+class _WarehouseNumbers:
     """Amount and weight of each record, whole numbers; records where ``keep`` (if any) fails are left out.
 
     A contribution is ``amount``·``finer``, and weighted it is ``amount``·``weight``/``coarser``, both in one common unit.
@@ -79,7 +79,7 @@ class _Numbers:
     keep: Any
 
 
-def _numbers(warehouse: Warehouse, roles: Roles) -> _Numbers:
+def _numbers(warehouse: Warehouse, roles: Roles) -> _WarehouseNumbers:
     source = warehouse.source
     measure = _measure(warehouse, roles)
     if measure.blanks and roles.blank == "refuse":
@@ -97,7 +97,7 @@ def _numbers(warehouse: Warehouse, roles: Roles) -> _Numbers:
     dropped, negative = (0 if keep is None else measure.blanks), measure.negatives > 0
     if roles.weight is None:
         most = measure.largest * measure.records
-        return _Numbers(amount, None, 1, 1, measure.places, most, negative, dropped, keep)
+        return _WarehouseNumbers(amount, None, 1, 1, measure.places, most, negative, dropped, keep)
     weight = amounts(warehouse, roles.weight, decimals=None, mark=roles.decimal, role="weight")
     for wrong, text in ((weight.blanks, "no weight"), (weight.negatives, "a negative weight")):
         if wrong:
@@ -111,7 +111,7 @@ def _numbers(warehouse: Warehouse, roles: Roles) -> _Numbers:
     if measure.largest * finer > LARGEST or measure.largest * weight.largest > 2**62:
         raise too_large(source, str(roles.measure), measure.largest * factor, decimals)
     most = measure.largest * factor * measure.records
-    return _Numbers(amount, weight.column, finer, coarser, decimals, most, negative, dropped, keep)
+    return _WarehouseNumbers(amount, weight.column, finer, coarser, decimals, most, negative, dropped, keep)
 
 
 def _measure(warehouse: Warehouse, roles: Roles) -> WarehouseAmounts:
@@ -138,10 +138,10 @@ def _requests(warehouse: Warehouse, roles: Roles) -> tuple[str, ...]:
 
 
 def _request_text(warehouse: Warehouse, roles: Roles) -> Any:
-    return _named(warehouse, str(roles.request)).strip().nullif("").nullif("0")
+    return _names_as_text(warehouse, str(roles.request)).strip().nullif("").nullif("0")
 
 
-def _named(warehouse: Warehouse, name: str) -> Any:
+def _names_as_text(warehouse: Warehouse, name: str) -> Any:
     """A column of names as text; whole numbers that a library keeps as doubles, because some are missing, are written without decimals."""
     column = warehouse.rows[name]
     if not column.type().is_floating():
@@ -151,12 +151,12 @@ def _named(warehouse: Warehouse, name: str) -> Any:
     return (whole.cast("float64") == column).ifelse(whole.cast("string"), column.cast("string"))
 
 
-def _base(warehouse: Warehouse, roles: Roles, numbers: _Numbers, requests: tuple[str, ...]) -> Any:
+def _base(warehouse: Warehouse, roles: Roles, numbers: _WarehouseNumbers, requests: tuple[str, ...]) -> Any:
     """The records as codes, contributions, unit (null for a record by itself) and, for each request code, 1 or 0."""
     rows = warehouse.rows
     columns = {f"d{k}": code_text(warehouse, roles, dim) for k, dim in enumerate(roles.formula.dims)}
     named = [
-        ibis.literal(mark) + _named(warehouse, name).nullif("")
+        ibis.literal(mark) + _names_as_text(warehouse, name).nullif("")
         for mark, name in (("h", roles.holding), ("c", roles.contributor))
         if name is not None
     ]
@@ -177,7 +177,7 @@ def _base(warehouse: Warehouse, roles: Roles, numbers: _Numbers, requests: tuple
     return base.select(*(name for name in columns if name not in ("x", "w")), x=base.x * numbers.finer, wx=wx).view()
 
 
-def _refuse_overflow(warehouse: Warehouse, roles: Roles, numbers: _Numbers, base: Any) -> None:
+def _refuse_overflow(warehouse: Warehouse, roles: Roles, numbers: _WarehouseNumbers, base: Any) -> None:
     """Where the sum of all sizes is below 2^62, no sum of int64 can overflow, on whatever backend."""
     if numbers.most < 2**62:
         return

@@ -339,7 +339,7 @@ class AdjustmentAttempt(Attempt):
             notes=tuple(self.method.readable(self.places)),
         )
         told = Values(Knowledge.adjusted(v))
-        made = self.made(told, sought, status=status, engine=engine, details=details)
+        made = self.result_of(told, sought, status=status, engine=engine, details=details)
         return replace(made, failure=Failure(reason=self._bent(v))) if made.protected is False else made
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------

@@ -169,13 +169,13 @@ class _Sending:
         if self.how.few * self.nodes < self.how.most * len(self.cell):
             taken = self._few()
         while True:
-            part = _Part.of(self, taken)
+            part = _FlowPart.of(self, taken)
             found = self._ask(part.model, budget)
             if isinstance(found, str):
                 if found == "unknown" or taken.all():
                     return found
                 # Is there a flow at all? If so the cells of any one make it possible.
-                whole = _Part.of(self, np.ones(len(taken), bool))
+                whole = _FlowPart.of(self, np.ones(len(taken), bool))
                 some = self._ask(replace(whole.model, cost=np.zeros_like(whole.model.cost)), budget)
                 if isinstance(some, str):
                     return some
@@ -294,7 +294,7 @@ class _Sending:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _FlowPart:
     """The flow on some cells: their arcs up, then their arcs down."""
 
     up: Ints
@@ -302,7 +302,7 @@ class _Part:
     model: FlowModel
 
     @staticmethod
-    def of(p: _Sending, taken: Bools) -> _Part:
+    def of(p: _Sending, taken: Bools) -> _FlowPart:
         up, down = np.flatnonzero(taken & (p.up > 0)), np.flatnonzero(taken & (p.down > 0))
         model = FlowModel(
             tail=np.concatenate((p.tail[up], p.head[down])),
@@ -311,7 +311,7 @@ class _Part:
             cost=np.concatenate((p.weight[up], p.weight[down])),
             supply=p.supply,
         )
-        return _Part(up, down, model)
+        return _FlowPart(up, down, model)
 
     def potentials(self, flow: Ints) -> Ints:
         """Shortest distances to every node from anywhere, over the ways in which the flow can be changed."""

@@ -53,9 +53,9 @@ class Repair:
         wrong = np.flatnonzero((reduced < 0) & (self.room > 0))
         self.closed = np.zeros(2 * self.cells, bool)
         self.closed[wrong] = True  # ways of negative length; each is opened once it is settled
-        return all(self._settle(step) for step in wrong.tolist())
+        return all(self._settle_step(step) for step in wrong.tolist())
 
-    def _settle(self, step: int) -> bool:
+    def _settle_step(self, step: int) -> bool:
         u, v = int(self.start[step]), int(self.end[step])
         while self.room[step] > 0:
             gain = int(self.potential[v] - self.potential[u] - self.cost[step])

@@ -124,7 +124,7 @@ class Alternatives:
     settled: bool = True
 
     @property
-    def told(self) -> int:
+    def determined(self) -> int:
         """Cells at risk whose deviation is the same in all optima: who knows all but the solver's choice can tell it."""
         same = self.upper - self.lower <= SAME * np.maximum(np.abs(self.upper), SAME)
         return int(same.sum())
@@ -135,7 +135,7 @@ class Alternatives:
         return {
             "unique": self.unique,
             "found": len(self.deviations),
-            "told": self.told,
+            "determined": self.determined,
             "settled": self.settled,
             "ranges": {cell: [low, high] for cell, low, high in ends},
         }
@@ -143,7 +143,7 @@ class Alternatives:
     def __str__(self) -> str:
         if self.unique:
             return "alternative optima: none, the optimum is unique; who knows every level and bound can tell all deviations"
-        words = f"alternative optima: {len(self.deviations):,} found; the deviations of {self.told:,} of {len(self.cell):,} cells at risk "
+        words = f"alternative optima: {len(self.deviations):,} found; the deviations of {self.determined:,} of {len(self.cell):,} cells at risk "
         return words + "are the same in all" + ("" if self.settled else " (as far as the solver could tell)")
 
 

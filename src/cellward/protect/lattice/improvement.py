@@ -75,7 +75,7 @@ class Improvement:
 
     def solve(self, block: Block, budget: Budget) -> Found:
         """The best rounding found."""
-        search = _Search(self, block, budget)
+        search = _ImprovementSearch(self, block, budget)
         search.start()
         if search.going:
             search.walk()
@@ -85,12 +85,12 @@ class Improvement:
 
     def start(self, block: Block, budget: Budget) -> Found:
         """The first rounding found."""
-        search = _Search(self, block, budget)
+        search = _ImprovementSearch(self, block, budget)
         search.start()
         return search.found()
 
 
-class _Search:
+class _ImprovementSearch:
     """The best rounding so far of one block, and the ways to a better one."""
 
     def __init__(self, effort: Improvement, block: Block, budget: Budget) -> None:

@@ -64,11 +64,11 @@ class ProtectedSearch:
             return found
         least = found.bound
         if self._root() == "infeasible":
-            none = Found("infeasible", f"HiGHS LP with {self._told}")
+            none = Found("infeasible", f"HiGHS LP with {self._cuts_in_words}")
             return self._doubted(none, least) if self.doubtful else none
         while True:
             found = solve(self._problem, self.budget, self.engines)
-            named = replace(found, engine=f"{found.engine} with {self._told}")
+            named = replace(found, engine=f"{found.engine} with {self._cuts_in_words}")
             if found.x is None or self._passes(found.x):
                 return self._doubted(named, least) if self.doubtful else named
             if self.budget.over or self.stuck:
@@ -86,7 +86,7 @@ class ProtectedSearch:
         return replace(found, status="feasible", bound=least) if found.status == "optimal" else found
 
     @property
-    def _told(self) -> str:
+    def _cuts_in_words(self) -> str:
         more = f" and {self.no_goods} tables cut off" if self.no_goods else ""
         return f"{self.cuts} cuts{more}"
 

@@ -102,7 +102,7 @@ class PerturbationAttempt(Attempt):
     def _guards(self, intervals: PerturbationIntervals) -> list[Capacity]:
         kind = self.method.knowledge
         known = intervals.knowledge(intervals.instance.a, kind)
-        return guards(intervals.instance, known, intervals.told(kind), violated=VIOLATED)
+        return guards(intervals.instance, known, intervals.told_box(kind), violated=VIOLATED)
 
     def _ends(self, lo: Ints, hi: Ints) -> tuple[Ints, Ints, Ints] | None:
         """Within a distance, each cell at risk is held to one of the ends that its levels leave it, drawn from the key."""
@@ -178,7 +178,7 @@ class PerturbationAttempt(Attempt):
                     yield made
                 if self.budget.over:
                     return
-        told = fine.told(self.method.knowledge)
+        told = fine.told_box(self.method.knowledge)
         if self.method.grid is not None and isinstance(told, BetweenMultiples):
             yield from self._chosen_on_grid(fine, found, told, step, bound)
 
@@ -275,7 +275,7 @@ class PerturbationAttempt(Attempt):
         model = LatticeModel(
             replace(fine.instance, weight=weight), AllowedSet(down, up, np.where(down < up, step, 0)), target
         )
-        boxes = isinstance(fine.told(self.method.knowledge), BetweenMultiples)
+        boxes = isinstance(fine.told_box(self.method.knowledge), BetweenMultiples)
         watched = self._guards(fine) if self.levels and not boxes else []
         cuts = [Cut(cut.at, cut.coef, cut.least * fine.factor) for cut in found.cuts]
         rows = [row for cut in cuts if (row := row_of(model, cut)) is not None] if watched else []
@@ -310,7 +310,7 @@ class PerturbationAttempt(Attempt):
             multipliers=None if found.multipliers is None else found.multipliers * scale,
         )
         told = Values(fine.knowledge(v, self.method.knowledge))
-        return self.made(told, sought, status=status, engine=found.engine, fine=fine.instance)
+        return self.result_of(told, sought, status=status, engine=found.engine, fine=fine.instance)
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------
 

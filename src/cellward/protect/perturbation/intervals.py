@@ -96,7 +96,7 @@ class PerturbationIntervals:
         """What the public reads out of v."""
         return Knowledge.perturbed(v, self.amount, form=self.form, kind=kind, a=self.instance.a)
 
-    def told(self, kind: str) -> ToldBox:
+    def told_box(self, kind: str) -> ToldBox:
         """The same as it depends on what is decided."""
         if self.form == "base" and kind == "strict":
             return self._boxes

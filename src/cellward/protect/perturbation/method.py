@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from cellward.errors import InputError
 from cellward.instance import Instance, by_level
-from cellward.protect.amounts import amounts, stated, stated_amounts
+from cellward.protect.amounts import amounts, beyond_every_value, stated, stated_amounts
 from cellward.protect.attempt import SHOWN
 from cellward.protect.lattice.capacity import guards
 from cellward.protect.lattice.told_box import Requirement
@@ -121,7 +121,7 @@ class CellPerturbation(Method):
             return []
         intervals = self._intervals(instance)
         known = intervals.knowledge(instance.a, self.knowledge)
-        watched = guards(instance, known, intervals.told(self.knowledge))
+        watched = guards(instance, known, intervals.told_box(self.knowledge))
         return list(islice(chain.from_iterable(guard.impossible(intervals.allowed) for guard in watched), SHOWN + 1))
 
     def stated(self, instance: Instance) -> dict[str, Any]:
@@ -146,5 +146,7 @@ class CellPerturbation(Method):
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:
-        """Cells may stay where they are."""
-        return unmoved(result, "are multiples of their base and " if "base" in result.method else "")
+        """Cells may stay where they are, and the base or the distance may be too large."""
+        what = "base" if "base" in result.method else "within"
+        out = unmoved(result, "are multiples of their base and " if what == "base" else "")
+        return out + beyond_every_value(result.instance, result.method[what], what)

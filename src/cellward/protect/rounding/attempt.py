@@ -136,7 +136,7 @@ class RoundingAttempt(Attempt):
         sought = Objective(allowed=model.allowed, bound=Fraction(bound), multipliers=found.multipliers)
         late = found.status == "feasible" and self.budget.limited
         told = self._knowledge(v, self.method.small_counts)
-        return self.made(Values(told), sought, status=status, engine=found.engine, limit_reached=late)
+        return self.result_of(Values(told), sought, status=status, engine=found.engine, limit_reached=late)
 
     @property
     def _remedy(self) -> str:
@@ -153,7 +153,7 @@ class RoundingAttempt(Attempt):
     def _tried(self, model: LatticeModel, v: Ints) -> Protection:
         """A table on the way, to see whether it protects."""
         told = self._knowledge(v, self.method.small_counts)
-        return self.made(Values(told), Objective(allowed=model.allowed), status="feasible", engine="")
+        return self.result_of(Values(told), Objective(allowed=model.allowed), status="feasible", engine="")
 
     def _knowledge(self, v: Ints, small: Any) -> Knowledge:
         """What the public reads out of v."""

@@ -13,7 +13,7 @@ from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import Ints
 from cellward.instance import Instance, by_level
-from cellward.protect.amounts import amounts, stated, stated_amounts
+from cellward.protect.amounts import amounts, beyond_every_value, stated, stated_amounts
 from cellward.protect.lattice.engines import ENGINES
 from cellward.protect.lattice.model import check_grid
 from cellward.protect.lattice.problem import LatticeEngine
@@ -171,9 +171,10 @@ class ControlledRounding(Method):
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:
-        """Multiples stay, and more steps are told."""
+        """Multiples stay, a base may be too large, and more steps are told."""
         out = unmoved(result, "are multiples of their base and ")
-        if (steps := result.method["steps"]) > 1:
+        out += beyond_every_value(result.instance, result.method["base"], "base")
+        if result.publication is not None and (steps := result.method["steps"]) > 1:
             out.append(
                 f"fewer steps do not do; values are multiples less than {steps} bases away, and the release says so"
             )

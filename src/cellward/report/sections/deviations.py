@@ -41,7 +41,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Group:
+class DeviationGroup:
     """The deviations of some cells: |v − a| in the user's units, 100·|v − a|/|a| over the cells with a ≠ 0, and the 2-norm of v − a."""
 
     cells: int
@@ -50,11 +50,11 @@ class Group:
     norm2: float
 
     @staticmethod
-    def of(deviation: Floats, a: Floats) -> Group:
+    def of(deviation: Floats, a: Floats) -> DeviationGroup:
         """Of deviations |v − a| from true values a."""
         held = a != 0
         percent = 100.0 * deviation[held] / np.abs(a[held])
-        return Group(len(a), Spread.of(deviation), Spread.of(percent), float(np.linalg.norm(deviation)))
+        return DeviationGroup(len(a), Spread.of(deviation), Spread.of(percent), float(np.linalg.norm(deviation)))
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Deviations:
     (2.0, 20.0, 2)
     """
 
-    all: Group
-    at_risk: Group
-    others: Group
+    all: DeviationGroup
+    at_risk: DeviationGroup
+    others: DeviationGroup
 
     @staticmethod
     def of(protection: Protection) -> Deviations:
@@ -81,10 +81,12 @@ class Deviations:
         unit = 10.0**i.decimals
         deviation, a = p.publication.deviations(i.a) / unit, i.a / unit
         risky = _asked(protection)
-        return Deviations(*(Group.of(deviation[cells], a[cells]) for cells in (np.ones_like(risky), risky, ~risky)))
+        return Deviations(
+            *(DeviationGroup.of(deviation[cells], a[cells]) for cells in (np.ones_like(risky), risky, ~risky))
+        )
 
     @property
-    def groups(self) -> Iterator[tuple[str, Group]]:
+    def groups(self) -> Iterator[tuple[str, DeviationGroup]]:
         """The three groups with their names."""
         yield from (("all", self.all), ("at risk", self.at_risk), ("others", self.others))
 
@@ -121,6 +123,6 @@ def _heads() -> tuple[str, ...]:
     return (*COLUMNS, *(f"{name} %" for name in COLUMNS), "2-norm")
 
 
-def _texts(group: Group) -> list[str]:
+def _texts(group: DeviationGroup) -> list[str]:
     absolute, percent = (tuple(asdict(spread).values()) for spread in (group.absolute, group.percent))
     return [*(f"{x:,.1f}" for x in absolute), *(f"{x:,.2f}" for x in percent), f"{group.norm2:,.1f}"]

@@ -15,7 +15,8 @@ def outcome(result: Protection, table: Table) -> Section:
     """Of a result that may be released; of any other, why not."""
     if not result.releasable or result.publication is None:
         status = result.status if result.publication is None else "not protected"
-        return Section("outcome", (Lines((f"{status}: {reason_of(result)}. Nothing was written.",)),))
+        said = f"{status}: {reason_of(result)}. Nothing was written."
+        return Section("outcome", (Lines((said, *(f"note: {note}" for note in notes(result)))),))
     return Section(
         "outcome",
         (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -19,14 +18,6 @@ def study_lines(
     """The study in a few lines: the multipliers, what attackers obtain whose levels are all off by each of ``errors``, and alternative optima."""
     lines = [*study.report(), *(str(study.resolve(error)) for error in errors)]
     return lines if alternatives is None else [*lines, str(alternatives)]
-
-
-def study_summary(
-    study: DisclosureStudy, *, errors: Iterable[float] = (0.0, 1.0), alternatives: Alternatives | None = None
-) -> dict[str, Any]:
-    """The same in the words of ``--json``."""
-    out = {**study.to_dict(), "resolved": [study.resolve(error).to_dict() for error in errors]}
-    return out if alternatives is None else {**out, "alternatives": alternatives.to_dict()}
 
 
 def study_section(

@@ -51,7 +51,7 @@ def rules_of(command: SafetyRule | None, metadata: Metadata) -> Rules:
     """The rules of a command; errors say what is not carried out."""
     if command is None:
         return Rules()
-    reader = _Reader(command.where, metadata)
+    reader = _RulesReader(command.where, metadata)
     for call in command.rules:
         try:
             reader.take(call)
@@ -61,7 +61,7 @@ def rules_of(command: SafetyRule | None, metadata: Metadata) -> Rules:
     return reader.rules()
 
 
-class _Reader:
+class _RulesReader:
     """Takes rule after rule and counts their places."""
 
     def __init__(self, where: str, metadata: Metadata) -> None:

@@ -20,6 +20,7 @@ from cellward.protect.method import BatchRun
 from cellward.protection import Protection
 from cellward.publication.release import Release
 from cellward.publication.withheld import Withheld
+from cellward.report.sections.outcome import notes
 from cellward.risk.attacker import Attacker
 from cellward.table.link import link
 from cellward.table.table import Table
@@ -195,7 +196,7 @@ class _Run:
         for state in mine:
             state.published = published if len(mine) == 1 else _part(state.table, table, published)
             state.protection, state.suffix = found, called.suffix
-        self.lines.append(self._said(step, solution, found))
+        self.lines += [self._said(step, solution, found), *(f"  note: {note}" for note in notes(found))]
 
     def _said(self, step: Suppress, solution: BatchRun, found: Protection) -> str:
         told = found.knowledge is not None and found.knowledge.intervals

@@ -23,7 +23,7 @@ MOST_RANGES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class CodeGroup:
     """A new code and what becomes it: single codes and ranges, with None for an open end."""
 
     code: str
@@ -44,7 +44,7 @@ class Recoding:
     """What a recoding file says: ``groups``, or for a tree recode the codes to ``close``."""
 
     path: Path
-    groups: tuple[Group, ...] = ()
+    groups: tuple[CodeGroup, ...] = ()
     close: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     code_list: str | None = None
@@ -56,7 +56,7 @@ class Recoding:
 
     def new_codes(self, codes: Iterable[str], width: int) -> dict[str, str]:
         """The new code of each of these; new ones are padded with blanks on the left to the width the codes had."""
-        single: dict[str, list[Group]] = {}
+        single: dict[str, list[CodeGroup]] = {}
         for group in self.groups:
             for low, high in group.parts:
                 if low == high and low is not None and group not in single.setdefault(low, []):
@@ -85,7 +85,7 @@ def read_grc(path: str | os.PathLike[str]) -> Recoding:
         if not close:
             raise lines[0].error("no code follows <TREERECODE>; name the codes to be closed, one a line")
         return Recoding(path=path, close=close)
-    groups: list[Group] = []
+    groups: list[CodeGroup] = []
     missing: tuple[str, ...] = ()
     code_list = None
     for line in lines:
@@ -111,7 +111,7 @@ def read_grc(path: str | os.PathLike[str]) -> Recoding:
     return Recoding(path=path, groups=tuple(groups), missing=missing, code_list=code_list)
 
 
-def _group(line: Line) -> Group:
+def _group(line: Line) -> CodeGroup:
     new, colon, rest = line.text.partition(":")
     code = new.strip().strip('"').strip()
     texts = [text.strip() for text in rest.split(",")]
@@ -119,7 +119,7 @@ def _group(line: Line) -> Group:
         raise line.error(
             f"{brief(line.text)} is no group of codes; write the new code, a colon and the old ones, 1: 2, 4-6"
         )
-    return Group(code=code, parts=tuple(_part(line, text) for text in texts), line=line.number)
+    return CodeGroup(code=code, parts=tuple(_part(line, text) for text in texts), line=line.number)
 
 
 def _part(line: Line, text: str) -> tuple[str | None, str | None]:

@@ -43,26 +43,30 @@ def columns(written: Written, options: Options) -> list[tuple[Variable, bool]]:
     d, c = written.table.decimals, written.table.contributions
     taken = {dim.casefold() for dim in written.table.labels.dims}
 
-    def named(name: str, role: str, decimals: int = 0) -> Variable:
+    def fresh_variable(name: str, role: str, decimals: int = 0) -> Variable:
         while name.casefold() in taken:
             name += "_"
         taken.add(name.casefold())
         return Variable(name=name, role=role, decimals=decimals)
 
-    out = [(named(written.response, "number", d), False)]
+    out = [(fresh_variable(written.response, "number", d), False)]
     if c is not None and not written.counts:
-        out.append((named("Freq", "frequency"), True))
+        out.append((fresh_variable("Freq", "frequency"), True))
         if not options.status_only:
-            out.append((named("Shadow", "shadow"), False))
+            out.append((fresh_variable("Shadow", "shadow"), False))
     if written.table.weight is not None or written.cost:
-        out.append((named("Cost", "cost"), False))
+        out.append((fresh_variable("Cost", "cost"), False))
     if c is not None and not options.status_only:
-        out += [(named(f"Top{k + 1}", "largest"), False) for k in range(_kept(written))]
-    out += [(named("Status", "status"), True), (named("Lower", "lpl"), False), (named("Upper", "upl"), False)]
+        out += [(fresh_variable(f"Top{k + 1}", "largest"), False) for k in range(_kept(written))]
+    out += [
+        (fresh_variable("Status", "status"), True),
+        (fresh_variable("Lower", "lpl"), False),
+        (fresh_variable("Upper", "upl"), False),
+    ]
     if options.audit:
         found = ("RealizedLower", "RealizedUpper", "Width")
-        out += [(named(name, "number"), False) for name in found]
-        out += [(named(name, "number"), True) for name in ("LowerPercent", "UpperPercent", "WidthPercent")]
+        out += [(fresh_variable(name, "number"), False) for name in found]
+        out += [(fresh_variable(name, "number"), True) for name in ("LowerPercent", "UpperPercent", "WidthPercent")]
     return out
 
 

@@ -18,7 +18,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
-class Word:
+class LineWord:
     """A word as it stands, or the text between two quotes."""
 
     text: str
@@ -44,14 +44,14 @@ class Line:
         """An error at this line."""
         return InputError(f"{self.path} line {self.number}: {message}")
 
-    def words(self) -> list[Word]:
+    def words(self) -> list[LineWord]:
         """The words of the line; a quoted text is one word, also where no blank stands around it."""
         found, at = [], 0
         for match in _WORD.finditer(self.text):
             if self.text[at : match.start()].strip():
                 break
             at = match.end()
-            found.append(Word(match[2]) if match[1] is None else Word(match[1], quoted=True))
+            found.append(LineWord(match[2]) if match[1] is None else LineWord(match[1], quoted=True))
         if rest := self.text[at:].strip():
             raise self.error(f"a quote is not closed at {brief(rest)}; close it")
         return found

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cellward.errors import InputError, brief
 from cellward.files.whole import write_whole
-from cellward.tauargus.files.lines import Line, Word, read_lines
+from cellward.tauargus.files.lines import Line, LineWord, read_lines
 
 KINDS = ("fixed", "free", "table")
 MOST_VARIABLES = 10_000
@@ -116,13 +116,13 @@ def read_rda(path: str | os.PathLike[str], kind: str | None = None) -> Metadata:
         kind = "table" if told else "free" if separated else "fixed"
     if kind not in KINDS:
         raise InputError(f"kind={kind!r}: give 'fixed', 'free', 'records' or 'table'")
-    reader = _Reader(path, kind)
+    reader = _RdaReader(path, kind)
     for line, words in parsed:
         reader.take(line, words)
     return reader.metadata()
 
 
-def _is_table(parsed: Sequence[tuple[Line, list[Word]]]) -> bool:
+def _is_table(parsed: Sequence[tuple[Line, list[LineWord]]]) -> bool:
     """Whether tags that only tables have occur, or separated columns have no width."""
     tags = {word.tag for _, words in parsed for word in words}
     if tags & {"SAFE", "UNSAFE", "PROTECT", *(tag for tag, role in ROLES.items() if role in _OF_TABLES)}:
@@ -132,7 +132,7 @@ def _is_table(parsed: Sequence[tuple[Line, list[Word]]]) -> bool:
     return separated and any(len(words) < 2 or words[1].quoted or not words[1].text.isdigit() for words in names)
 
 
-class _Reader:
+class _RdaReader:
     """Takes line after line; a name begins a variable, tags describe it."""
 
     def __init__(self, path: Path, kind: str) -> None:
@@ -142,7 +142,7 @@ class _Reader:
         self.variables: list[Variable] = []
         self.names: set[str] = set()
 
-    def take(self, line: Line, words: list[Word]) -> None:
+    def take(self, line: Line, words: list[LineWord]) -> None:
         if not words:
             return
         if not words[0].tag:
@@ -152,7 +152,7 @@ class _Reader:
         for start, stop in zip(starts, [*starts[1:], len(words)], strict=True):
             self._tag(line, words[start].tag, [word.text for word in words[start + 1 : stop]])
 
-    def _name(self, line: Line, words: list[Word]) -> None:
+    def _name(self, line: Line, words: list[LineWord]) -> None:
         name, rest = words[0].text, [word.text for word in words[1:]]
         if not name.strip():
             raise line.error("a variable has no name; give it one")
@@ -251,12 +251,12 @@ def write_rda(metadata: Metadata, path: str | os.PathLike[str]) -> Path:
             f'<{tag}> "{letter}"' for tag, letter in zip(("SAFE", "UNSAFE", "PROTECT"), metadata.letters, strict=True)
         ]
     for v in metadata.variables:
-        lines += _written(v, metadata.kind)
+        lines += _lines_of(v, metadata.kind)
     text = "\n".join(lines) + "\n"
     return write_whole(Path(path), text.encode())
 
 
-def _written(v: Variable, kind: str) -> list[str]:
+def _lines_of(v: Variable, kind: str) -> list[str]:
     """The lines of one variable."""
     quoted = [v.name, v.total, *v.missing, v.code_list or "", v.hierarchy_file or "", v.lead, *v.request_codes]
     if wrong := [text for text in quoted if '"' in text or not text.isprintable()]:

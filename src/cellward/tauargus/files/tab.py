@@ -89,8 +89,8 @@ class _Reading:
         self.others = [v for v in recodable if v not in self.dims]
         self.response = self._response()
         self.frequency = next(iter(metadata.of_role("frequency")), None)
-        self.shadow = self._named(spec.shadow, "shadow")
-        self.cost = self._named(spec.cost, "cost")
+        self.shadow = self._variable_of(spec.shadow, "shadow")
+        self.cost = self._variable_of(spec.cost, "cost")
         self.status, self.lpl, self.upl = (
             next(iter(metadata.of_role(role)), None) for role in ("status", "lpl", "upl")
         )
@@ -109,7 +109,7 @@ class _Reading:
             )
         return given[0]
 
-    def _named(self, name: str | None, role: str) -> Variable | None:
+    def _variable_of(self, name: str | None, role: str) -> Variable | None:
         if name is not None:
             return self.metadata.variable(name, str(self.metadata.path))
         return next(iter(self.metadata.of_role(role)), None)
@@ -222,14 +222,14 @@ class _Reading:
         columns = dict(zip(names, columns.values(), strict=True))
         columns |= {"value": [exact.text(int(m), int(d)) for m, d in zip(values.mantissa, values.places, strict=True)]}
         columns |= {"status": letters, "lpl": levels[0], "upl": levels[1]}
-        weight = None
+        cost = None
         if self.cost is not None:
-            weight = "weight"
-            columns[weight] = self._costs(self.cost)
+            cost = "cost"
+            columns[cost] = self._costs(self.cost)
         called = dict(zip(names, (v.name for v in self.dims), strict=True)) | {
             "value": self.response.name,
             "status": "" if self.status is None else self.status.name,
-            "weight": "" if self.cost is None else self.cost.name,
+            "cost": "" if self.cost is None else self.cost.name,
         }
         spec = LongSpec(
             dims=names,
@@ -240,7 +240,7 @@ class _Reading:
             status="status",
             lpl="lpl",
             upl="upl",
-            weight=weight,
+            cost=cost,
             decimals=decimals,
             lower=None if any(int(m) < 0 for m in values.mantissa) else 0,
         )
