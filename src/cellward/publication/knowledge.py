@@ -50,6 +50,13 @@ class Knowledge:
         """Whether the release can be turned into intervals at all."""
         return self.rule != "adjusted" or self.stated["most"] is not None
 
+    def take(self, cells: Ints) -> Knowledge:
+        """What is known of these cells, in this order."""
+        stated = {
+            key: [said[i] for i in cells] if isinstance(said, list) else said for key, said in self.stated.items()
+        }
+        return Knowledge(self.lo[cells], self.hi[cells], self.whole, stated, None if self.v is None else self.v[cells])
+
     def __repr__(self) -> str:
         kind = f", {self.stated['kind']}" if "kind" in self.stated else ""
         return f"Knowledge({self.rule}{kind}, {len(self.lo):,} cells)"
