@@ -17,7 +17,7 @@ from cellward.files.toml_file import read_toml
 from cellward.formats.attackers import read_attackers
 from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
-from cellward.outputs import FILES, summary, write_outputs
+from cellward.outputs import folder_files, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import METHODS, from_file, method_called
 from cellward.protect.option import cell_of, options_of
@@ -33,6 +33,7 @@ from cellward.risk.rule import Rule
 from cellward.risk.rule_text import read_rule
 from cellward.table.frame import LongSpec, refuse_former
 from cellward.table.table import Table
+from cellward.tabulate.formula import Formula
 from cellward.tabulate.roles import Roles
 
 _TEXT, _WHOLE, _FLAG, _NUMBER = (str,), (int,), (bool,), (int, Decimal)
@@ -139,7 +140,9 @@ class Job:
             given += [each.get("file") if isinstance(each, dict) else each for each in several]
         try:
             read = {self._beside(file).resolve() for file in given if isinstance(file, str)} | {self.path.resolve()}
-            written = [(self.folder / name).resolve() for name in FILES] if "folder" in output else []
+            written = (
+                [(self.folder / name).resolve() for name in folder_files(self._tables)] if "folder" in output else []
+            )
             if "table" in output:
                 written.append(check_target(self._beside(output["table"])).resolve())
         except (OSError, ValueError) as error:
@@ -184,6 +187,11 @@ class Job:
     def folder(self) -> Path:
         """Where the release goes."""
         return self._beside(self._output["folder"])
+
+    @property
+    def _tables(self) -> int:
+        """How many tables are made of the records."""
+        return 1 if self.kind == "table" else len(Formula.of(self.said["roles"]["dims"]).terms)
 
     def _beside(self, file: str) -> Path:
         return Path(os.path.normpath(self.path.parent / file))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -27,7 +28,13 @@ FILES = {
     STATEMENT: "public",
     VALUES: "public",
 }
-"""What a folder holds, and for whose eyes."""
+"""What a folder holds, and for whose eyes; of linked tables also each by itself, see :func:`folder_files`."""
+PART = re.compile(r"release-[1-9][0-9]*\.csv")
+
+
+def folder_files(tables: int) -> dict[str, str]:
+    """The files of a folder, and for whose eyes; ``tables``: how many were linked, 1 for none."""
+    return FILES | {f"release-{k}.csv": "public: a linked table by itself" for k in range(1, tables + 1) if tables > 1}
 
 
 def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
@@ -56,6 +63,8 @@ def write_outputs(
 ) -> list[Path]:
     """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files."""
     release = protection.release()
+    parts = release.tables() if release.labels.tables else ()
+    every = folder_files(len(parts))
     details = {
         **facts,
         "method": dict(protection.method),
@@ -87,6 +96,11 @@ def write_outputs(
         for name, content in (more or {}).items():
             write_whole(target / name, content, confidential=True)
         write_whole(target / DETAILS, text.encode(), confidential=True)
+        for k, part in enumerate(parts, start=1):
+            part.save(target / f"release-{k}.csv")
+        for old in target.iterdir():
+            if PART.fullmatch(old.name) and old.name not in every:
+                old.unlink()  # of an earlier release
         release.save_statement(target / STATEMENT)
         release.save(target / VALUES)
         if fresh:
@@ -99,5 +113,5 @@ def write_outputs(
     finally:
         if fresh and target.exists():
             shutil.rmtree(target)
-    written = {CERTIFICATE, DETAILS, STATEMENT, VALUES, *(more or {}), *([] if protection.sums is None else [OF_SUMS])}
-    return [folder / name for name in FILES if name in written]
+    absent = {"findings.csv", OF_SUMS} - {*(more or {}), *([] if protection.sums is None else [OF_SUMS])}
+    return [folder / name for name in every if name not in absent]

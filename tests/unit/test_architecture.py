@@ -18,6 +18,7 @@ ROOMS = (
 )  # fmt: skip
 FACADE = {
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
+    "table/link.py": {"risk.linked_findings"},
     "table/table.py": {"tabulate.build", "tabulate.roles", "risk.find", "risk.attacker", "risk.policy", "risk.rule"},
 }
 """Names by which users begin (Hierarchy.from_hrc, Table.from_microdata, table.find) reach later rooms, when they are called."""
@@ -30,6 +31,7 @@ LATE = {
     "protect/lattice/staged_flow.py": {"solve.staged_flow"},
     "protect/perturbation/method.py": {"protect.perturbation.attempt"},
     "risk/attacker.py": {"risk.insiders"},
+    "table/link.py": {"risk.linked_findings"},
     "table/relations.py": {"table.leaves", "table.compact", "table.network"},
     "table/table.py": {
         "tabulate.build",

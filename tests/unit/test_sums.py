@@ -570,18 +570,15 @@ def test_linking_carries_sums_and_levels_over():
     by_kind = tabulate([(k, *row[1:]) for k, row in zip(kind, MET, strict=True)], "kind", decimals=2).find(PPercent(10))
     assert by_kind.decimals == 2
     joint = cw.link(by_kind, by_region)
-    assert joint.contributions is None
     a, b, x = (joint.labels.find(codes) for codes in (("Total", "A"), ("Total", "B"), ("x", "Total")))
     assert sums(joint) == {("Total, A", "Total, B"): (1800, 1800, "a")}
     assert joint.sensitivity.sums[0].cell.tolist() == sorted([a, b])
     assert joint.sensitivity.upl[[a, b, x]].tolist() == [1000, 900, 1800]
     assert joint.sensitivity.lpl[[a, b]].tolist() == [1000, 900]
-    with pytest.raises(cw.InputError, match="holds no contributions"):
-        Attacker.from_data(joint)
-    p = ControlledRounding(30).protect(joint)
+    p = ControlledRounding(30).protect(joint, attackers=Attacker.from_data(joint))
     assert p.protected
     assert p.certificate_of_sums().check()
-    assert p.audit().sums.intervals["verdict"].tolist() == ["protected"]
+    assert set(p.audit().sums.intervals["verdict"].tolist()) == {"protected"}
 
 
 def test_linking_a_table_with_itself_keeps_every_sum():

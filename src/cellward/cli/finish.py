@@ -10,7 +10,7 @@ import typer
 
 from cellward.cli.exits import FAILED, INFEASIBLE, say
 from cellward.cli.progress import spinner
-from cellward.outputs import FILES, summary
+from cellward.outputs import folder_files, summary
 from cellward.protection import Protection
 from cellward.report.of_result import shown_of
 from cellward.report.sections.outcome import files as files_section
@@ -33,7 +33,7 @@ def finish(
             say(f"{'' if result.publication is None else 'not protected: '}{reason_of(result)}")
     else:
         shown = shown_of(result) if show and files else []
-        render([*shown, outcome(result, table), files_section(files, FILES)])
+        render([*shown, outcome(result, table), files_section(files, folder_files(len(table.labels.tables)))])
     if not files:
         if (out / "release.csv").exists():
             say(f"{out / 'release.csv'} is of an earlier run, not of this one")

@@ -41,7 +41,7 @@ def read_release(path: str | Path, table: Table, *, told: Mapping[str, Any] | No
     if stated["name"] == ControlledRounding.title and "base" not in stated:
         raise InputError(f"{file}: no release.json beside it says how it was made; give the rounding base (--base)")
     printed = _printed(file, table, COLUMNS[kind], last=not digest)
-    return Release(
+    release = Release(
         labels=table.labels,
         publication=method.publication(stated, printed, table),
         decimals=table.decimals,
@@ -51,6 +51,18 @@ def read_release(path: str | Path, table: Table, *, told: Mapping[str, Any] | No
         upper=table.upper,
         digest=digest,
     )
+    _compare_tables(file, release)
+    return release
+
+
+def _compare_tables(file: Path, release: Release) -> None:
+    """Refuse linked tables by themselves that print other than the whole; where there are none beside it, nothing is to be compared."""
+    for k, part in enumerate(release.tables() if release.labels.tables else (), start=1):
+        beside = file.with_name(f"{file.stem}-{k}.csv")
+        if beside.is_file() and beside.read_bytes() != part.to_csv():
+            raise InputError(
+                f"{beside}: is not the table of {file.name} that it should be; make it again with Release.tables"
+            )
 
 
 def _printed(file: Path, table: Table, columns: tuple[str, ...], *, last: bool) -> dict[str, Ints]:

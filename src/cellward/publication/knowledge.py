@@ -55,6 +55,13 @@ class Knowledge:
         """Whether no true value lies on an end: a multiple would have stayed where it was, so that of values on a grid the next one is the last."""
         return self.rule == "perturbed" and self.stated["form"] == "base" and self.stated["kind"] == "strict"
 
+    def take(self, cells: Ints) -> Knowledge:
+        """What is known of these cells, in this order."""
+        stated = {
+            key: [said[i] for i in cells] if isinstance(said, list) else said for key, said in self.stated.items()
+        }
+        return Knowledge(self.lo[cells], self.hi[cells], self.whole, stated, None if self.v is None else self.v[cells])
+
     def __repr__(self) -> str:
         kind = f", {self.stated['kind']}" if "kind" in self.stated else ""
         return f"Knowledge({self.rule}{kind}, {len(self.lo):,} cells)"

@@ -52,6 +52,10 @@ class Publication(ABC):
         """The same as a certificate states it, in whole numbers."""
 
     @abstractmethod
+    def take(self, cells: Ints) -> Publication:
+        """What is printed of these cells, in this order."""
+
+    @abstractmethod
     def check(self, instance: Instance, allowed: AllowedSet | None) -> None:
         """Refuse (VerificationError) what does not fit the relations, the allowed sets and the truth."""
 

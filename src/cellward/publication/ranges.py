@@ -52,6 +52,10 @@ class Ranges(Publication):
         """Both ends, null where open."""
         return {"kind": self.kind, "lower": _ends(self.lower), "upper": _ends(self.upper)}
 
+    def take(self, cells: Ints) -> Ranges:
+        """The ranges of these cells."""
+        return Ranges(self.lower[cells], self.upper[cells])
+
     def check(self, instance: Instance, allowed: AllowedSet | None) -> None:
         """Every range holds the true value."""
         if allowed is not None:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,29 @@ class Release:
             },
         }
 
+    def tables(self) -> tuple[Release, ...]:
+        """Of linked tables each by itself, with its own dimensions, cells and order, printed as in the whole; without links, the release.
+
+        Anyone who reads one of them may read the others: audits are of the whole, and so is the certificate.
+
+        >>> from cellward import ControlledRounding, Table
+        >>> rows = {"sex": ["F", "F", "M"], "age": ["old", "young", "young"]}
+        >>> whole = ControlledRounding(5).protect(Table.from_microdata(rows, dims="sex + age")).release()
+        >>> [list(part.columns()) for part in whole.tables()]
+        [['sex', 'value'], ['age', 'value']]
+        """
+        return tuple(
+            replace(
+                self,
+                labels=one.labels,
+                publication=self.publication.take(one.cell),
+                relations=self.relations.within(one.cell),
+                lower=self.lower[one.cell],
+                upper=self.upper[one.cell],
+            )
+            for one in self.labels.tables
+        ) or (self,)
+
     def statement(self) -> dict[str, Any]:
         """The public half of the proof: method and parameters, what is printed, and the hash that ties it to its certificate; no true value."""
         return {
@@ -75,12 +98,16 @@ class Release:
         """Write the long table as CSV, whole or not at all."""
         if Path(path).suffix.lower() != ".csv":
             raise InputError(f"{path}: a release is written as CSV; give a name that ends in .csv")
+        return write_whole(Path(path), self.to_csv())
+
+    def to_csv(self) -> bytes:
+        """The long table as CSV."""
         columns = self.columns()
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
-        return write_whole(Path(path), out.getvalue().encode())
+        return out.getvalue().encode()
 
     def __repr__(self) -> str:
         return f"Release({self.labels.cells:,} cells, {self.method.get('name', '')})"

@@ -54,6 +54,10 @@ class Values(Publication):
         """The values."""
         return {"kind": self.kind, "value": self.v.tolist()}
 
+    def take(self, cells: Ints) -> Values:
+        """The values of these cells."""
+        return Values(self.told.take(cells))
+
     def check(self, instance: Instance, allowed: AllowedSet | None) -> None:
         """M·v = b and v_i ∈ S_i."""
         missed = np.flatnonzero(instance.relations.residual(self.v))

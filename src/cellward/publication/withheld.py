@@ -60,6 +60,10 @@ class Withheld(Publication):
         pairs = zip(self.hidden.tolist(), self.shown.tolist(), strict=True)
         return {"kind": self.kind, "value": [None if hidden else value for hidden, value in pairs]}
 
+    def take(self, cells: Ints) -> Withheld:
+        """The values of these cells, but for those withheld."""
+        return Withheld(self.shown[cells], self.hidden[cells])
+
     def check(self, instance: Instance, allowed: AllowedSet | None) -> None:
         """What is printed is true."""
         if allowed is not None:

@@ -18,7 +18,7 @@ from cellward.exact import LARGEST, Ints
 from cellward.risk.concentration import Concentration
 from cellward.risk.rule import Rule
 from cellward.table.cell_sums import CellSum
-from cellward.table.contributions import Contributions, Parts
+from cellward.table.contributions import Contributions, LinkedParts, Parts
 from cellward.table.table import Table
 
 
@@ -90,9 +90,7 @@ def _at_risk(
     """The sum with its level, if a rule calls it unsafe; its largest contributors are among those of the cells and the spread units."""
     together: Counter[int] = Counter()
     for i in cells:
-        together.update(spread.of(i))
-        ranked = zip(c.unit[:, i].tolist(), c.top[:, i].tolist(), strict=True)
-        together.update({u: amount for u, amount in ranked if u >= 0 and u not in spread.units})
+        together.update(_ranked(i, c, spread))
     index = np.array(cells, np.int64)
     largest = tuple(sorted(together.items(), key=lambda pair: (-pair[1], pair[0]))[: c.kept + 2])
     found = max(rule.level(int(c.size[index].sum()), [x for _, x in largest[: rule.needs]]) for rule in rules)
@@ -116,17 +114,10 @@ def _groups(table: Table, at_risk: NDArray[np.bool_]) -> Iterable[list[int]]:
 class _SpreadUnits:
     """What units with several leaves contribute to each cell."""
 
-    def __init__(self, parts: Parts, c: Contributions) -> None:
-        held = parts.spread
-        unit, many = np.unique(held.unit, return_counts=True)
-        self.units = set(unit[many > 1].tolist())  # records left out may leave a unit with one leaf
-        owner, cell = parts.cells_above(held.leaf)
-        unit, amount = held.unit[owner], held.amount[owner]
-        order = np.lexsort((unit, cell))
-        cell, unit, amount = cell[order], unit[order], amount[order]
-        first = np.flatnonzero(np.concatenate(([True], (cell[1:] != cell[:-1]) | (unit[1:] != unit[:-1])))[: len(cell)])
-        self._unit, self._amount = unit[first], np.add.reduceat(amount, first) if len(first) else amount
-        self._start = np.searchsorted(cell[first], np.arange(c.cells + 1))
+    def __init__(self, parts: Parts | LinkedParts, c: Contributions) -> None:
+        self.units = set(parts.in_several.tolist())
+        cell, self._unit, self._amount = parts.shares
+        self._start = np.searchsorted(cell, np.arange(c.cells + 1))
 
     def of(self, cell: int) -> dict[int, int]:
         """Who of them contributes how much to a cell."""

@@ -20,7 +20,7 @@ from cellward.risk.dominance import Dominance
 from cellward.risk.findings import Findings
 from cellward.risk.rule import Rule, contributions_of
 from cellward.table.cell_sums import CellSum
-from cellward.table.contributions import Contributions, Parts
+from cellward.table.contributions import Contributions, LinkedParts, Parts
 from cellward.table.levels import Levels
 from cellward.table.relations import Relations, ranges
 from cellward.table.table import Table
@@ -119,7 +119,8 @@ class _Asked:
             if isinstance(rule, Concentration):
                 self._measured.append((rule, frozenset(hit.tolist())))
             else:
-                j = rule.judge(table)
+                j = rule.judge(findings.table)
+                j = j.take(np.isin(j.cell, hit))  # of linked tables, a rule may have judged some only
                 levels = zip(j.lpl.tolist(), j.upl.tolist(), j.spl.tolist(), strict=True)
                 self._plain.append(dict(zip(j.cell.tolist(), levels, strict=True)))
         self._outside: dict[int, Asked] = {}
@@ -188,7 +189,9 @@ class _Asked:
         return self.measured(rules, total, own, others, hidden=len(one.largest) > self._c.kept + 1)
 
 
-def _attacker(table: Table, parts: Parts, units: Units, near: _Near, asked: _Asked, *, whole: bool) -> Attacker | None:
+def _attacker(
+    table: Table, parts: Parts | LinkedParts, units: Units, near: _Near, asked: _Asked, *, whole: bool
+) -> Attacker | None:
     c = contributions_of(table)
     cell, own, members = _contributed(parts, units)
     alone = c.units[cell] == members
@@ -234,7 +237,7 @@ def _levels(asked: list[tuple[int, int, int, int]], room: Ints) -> Levels:
     return Levels(*(np.ascontiguousarray(column) for column in columns))
 
 
-def _contributed(parts: Parts, units: Units) -> tuple[Ints, Ints, Ints]:
+def _contributed(parts: Parts | LinkedParts, units: Units) -> tuple[Ints, Ints, Ints]:
     """The cells that these units contribute to, what they contribute together, and how many of them do."""
     each = [parts.of(u) for u in units]
     cell, where = np.unique(np.concatenate([cells for cells, _ in each]), return_inverse=True)

@@ -47,6 +47,27 @@ class Parts:
         amount = np.concatenate((self.alone.amount[single], self.spread.amount))
         return Held(unit[order], leaf[:, order], amount[order])
 
+    @cached_property
+    def in_several(self) -> Ints:
+        """The units with several leaves, in order; records left out may leave a spread unit with one."""
+        unit, many = np.unique(self.spread.unit, return_counts=True)
+        return np.asarray(unit[many > 1])
+
+    @cached_property
+    def shares(self) -> tuple[Ints, Ints, Ints]:
+        """(cell, unit, amount): what spread units contribute to each cell, sorted by cell, then unit."""
+        owner, cell = self.cells_above(self.spread.leaf)
+        unit, amount = self.spread.unit[owner], self.spread.amount[owner]
+        order = np.lexsort((unit, cell))
+        cell, unit, amount = cell[order], unit[order], amount[order]
+        first = np.flatnonzero(np.concatenate(([True], (cell[1:] != cell[:-1]) | (unit[1:] != unit[:-1])))[: len(cell)])
+        return cell[first], unit[first], np.add.reduceat(amount, first) if len(first) else amount
+
+    @property
+    def members(self) -> tuple[Parts, ...]:
+        """The parts of each table: of this one."""
+        return (self,)
+
     def of(self, unit: int) -> tuple[Ints, Ints]:
         """All cells one unit contributes to, in increasing order, and the size of its contribution to each."""
         held = self.rows
@@ -63,6 +84,38 @@ class Parts:
         at = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
         here = self.key[at] == key
         return owner[here], self.cell[at[here]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinkedParts:
+    """The parts of several tables that were linked, in the units and cells of the whole; what two tables say of one cell is the same."""
+
+    members: tuple[Parts, ...]
+
+    @cached_property
+    def in_several(self) -> Ints:
+        """The units with several leaves in one of the tables, in order."""
+        return np.unique(np.concatenate([part.in_several for part in self.members]))
+
+    @cached_property
+    def shares(self) -> tuple[Ints, Ints, Ints]:
+        """(cell, unit, amount): what spread units contribute to each cell, sorted by cell, then unit."""
+        cell, unit, amount = (np.concatenate(column) for column in zip(*(p.shares for p in self.members), strict=True))
+        order = np.lexsort((unit, cell))
+        cell, unit, amount = cell[order], unit[order], amount[order]
+        once = np.concatenate(([True], (cell[1:] != cell[:-1]) | (unit[1:] != unit[:-1])))[: len(cell)]
+        return cell[once], unit[once], amount[once]
+
+    def of(self, unit: int) -> tuple[Ints, Ints]:
+        """All cells one unit is known to contribute to, in increasing order, and the size of its contribution to each.
+
+        A table knows the units with one leaf that are among its largest: of one that is so in another table only, it knows nothing.
+        """
+        cell, amount = (
+            np.concatenate(column) for column in zip(*(part.of(unit) for part in self.members), strict=True)
+        )
+        cell, first = np.unique(cell, return_index=True)
+        return cell, amount[first]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -95,7 +148,7 @@ class Contributions:
     """Whether some contribution is negative: sizes are then no values, and a unit's contribution is no lower bound of a cell."""
     requested: Mapping[str, Ints] = field(default_factory=dict)
     """For each request code the largest contribution (size) of a unit that gave this code, by cell."""
-    parts: Parts | None = None
+    parts: Parts | LinkedParts | None = None
     """Contributions of the largest units to every cell."""
 
     def __post_init__(self) -> None:

@@ -16,7 +16,8 @@ from cellward.exact import Ints
 class Labels:
     """For each dimension its name, its codes, the code of every cell (a position in ``codes``) and the code that stands for the total (or None).
 
-    Without dimensions the cells are called by their numbers, those in ``named`` by what stands there.
+    Without dimensions the cells are called by their numbers, those in ``named`` by what stands there. ``tables``: those that were
+    linked, if any were.
     """
 
     cells: int
@@ -25,6 +26,7 @@ class Labels:
     index: tuple[Ints, ...] = ()
     totals: tuple[str | None, ...] = ()
     named: Mapping[int, str] = field(default_factory=dict)
+    tables: tuple[LinkedTable, ...] = ()
 
     def tuple_of(self, cell: int) -> tuple[str, ...]:
         """The codes of one cell."""
@@ -81,4 +83,16 @@ class Labels:
 
     def permuted(self, order: Ints) -> Labels:
         """The labels when cell order[k] becomes cell k."""
-        return Labels(self.cells, self.dims, self.codes, tuple(index[order] for index in self.index), self.totals)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order), dtype=np.int64)
+        tables = tuple(LinkedTable(one.labels, place[one.cell]) for one in self.tables)
+        index = tuple(index[order] for index in self.index)
+        return Labels(self.cells, self.dims, self.codes, index, self.totals, tables=tables)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinkedTable:
+    """One of the tables that were linked: what its cells are called in their own order, and which cells of the whole they are."""
+
+    labels: Labels
+    cell: Ints

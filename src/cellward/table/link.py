@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cellward import exact
 from cellward.errors import InputError, kind_of
 from cellward.exact import LARGEST, NO_BOUND, Ints
 from cellward.table.cell_sums import CellSum
-from cellward.table.labels import Labels
+from cellward.table.labels import Labels, LinkedTable
+from cellward.table.linked_contributions import LinkedContributions, link_contributions
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table
@@ -21,7 +24,8 @@ def link(*tables: Table) -> Table:
     """Join tables that share cells: a dimension that a table lacks stands at its total there.
 
     The same cell must have the same value everywhere. Its levels are the largest asked, its bounds the tightest, its status the strictest. Who stands
-    behind the cells is not kept: find the cells at risk before, or make the tables in one pass with ``Table.from_microdata(dims="a*b + c")``.
+    behind the cells is kept where every table knows it, and must agree in shared cells; findings are put together. A release of the whole is
+    taken apart again by :meth:`Release.tables`.
 
     >>> by_sex = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
     >>> by_age = Table.from_frame({"age": ["old", "young"], "n": [2, 5]}, dims=["age"], value="n")
@@ -37,18 +41,19 @@ def link(*tables: Table) -> Table:
             raise InputError(
                 f"link: table {k + 1} has no named dimensions; build it with from_frame or from_array(dims=...)"
             )
+    from cellward.risk.linked_findings import link_findings
+
     labels, places = _join(tables)
     decimals = max(table.decimals for table in tables)
     if decimals - min(table.decimals for table in tables) > 15:
         raise InputError("link: the tables' decimals differ by more than 15; build them with like decimals")
+    factors = [10 ** (decimals - table.decimals) for table in tables]
     value = np.zeros(labels.cells, np.int64)
     seen = np.full(labels.cells, -1, np.int64)
     lower, upper = np.full(labels.cells, -NO_BOUND), np.full(labels.cells, NO_BOUND)
     status = np.zeros(labels.cells, np.uint8)
     levels = {name: np.zeros(labels.cells, np.int64) for name in ("lpl", "upl", "spl")}
-    sums: list[CellSum] = []
-    for k, (table, place) in enumerate(zip(tables, places, strict=True)):
-        factor = 10 ** (decimals - table.decimals)
+    for k, (table, place, factor) in enumerate(zip(tables, places, factors, strict=True)):
         scaled = _finer(table.scaled, factor)
         clash = np.flatnonzero((seen[place] >= 0) & (value[place] != scaled))
         if len(clash):
@@ -66,26 +71,45 @@ def link(*tables: Table) -> Table:
         for level in (table.sensitivity.lpl, table.sensitivity.upl, table.sensitivity.spl):
             _finer(level, factor)
         own = table.sensitivity.scaled_by(factor)
-        sums += [one.permuted(place) for one in own.sums]
         stricter = _STRICTNESS[own.status] > _STRICTNESS[status[place]]
         status[place[stricter]] = own.status[stricter]
         for name, level in levels.items():
             level[place] = np.maximum(level[place], getattr(own, name))
+    behind = link_contributions(tables, places, labels, factors)
     weight, weight_decimals = _joint_weight(tables, places, labels.cells)
-    return Table(
+    linked = Table(
         relations=_stack(tables, places, labels.cells, decimals),
         scaled=value,
         decimals=decimals,
         lower=lower,
         upper=upper,
         labels=labels,
-        sensitivity=Sensitivity(status, levels["lpl"], levels["upl"], levels["spl"], tuple(sums)),
+        sensitivity=Sensitivity(
+            status, levels["lpl"], levels["upl"], levels["spl"], _sums(tables, places, factors, behind)
+        ),
         weight=weight,
         weight_decimals=weight_decimals,
+        contributions=None if behind is None else behind.common,
     )
+    return replace(linked, findings=link_findings(linked, tables, places, behind))
 
 
 assert len(_STRICTNESS) == len(CellStatus)
+
+
+def _sums(
+    tables: tuple[Table, ...], places: list[Ints], factors: list[int], behind: LinkedContributions | None
+) -> tuple[CellSum, ...]:
+    """Each sum of cells at risk once, with the largest levels asked."""
+    out: dict[tuple[int, ...], CellSum] = {}
+    for k, (table, place, factor) in enumerate(zip(tables, places, factors, strict=True)):
+        numbered = None if behind is None else behind.units[k]
+        for own in table.sensitivity.sums:
+            one = (own if numbered is None else numbered.of_sum(own)).times(factor).permuted(place)
+            key = tuple(one.cell.tolist())
+            known = out.setdefault(key, one)
+            out[key] = replace(known, lpl=max(known.lpl, one.lpl), upl=max(known.upl, one.upl))
+    return tuple(out.values())
 
 
 def _finer(scaled: Ints, factor: int) -> Ints:
@@ -127,7 +151,12 @@ def _join(tables: tuple[Table, ...]) -> tuple[Labels, list[Ints]]:
         places.append(np.array([where.setdefault(key, len(where)) for key in keys], np.int64))
     index = np.array(list(where), np.int64).T
     names = tuple(tuple(codes[dim]) for dim in dims)
-    return Labels(len(where), dims, names, tuple(index), tuple(totals.values())), places
+    linked: list[LinkedTable] = []
+    for table, place in zip(tables, places, strict=True):
+        several = table.labels.tables or (LinkedTable(table.labels, np.arange(table.cells)),)
+        linked += [LinkedTable(one.labels, place[one.cell]) for one in several]
+    kept = tuple(linked) if len(linked) > 1 else ()
+    return Labels(len(where), dims, names, tuple(index), tuple(totals.values()), tables=kept), places
 
 
 def _stack(tables: tuple[Table, ...], places: list[Ints], cells: int, decimals: int) -> Relations:

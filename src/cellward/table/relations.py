@@ -311,6 +311,14 @@ class Relations:
         indptr = np.concatenate(([0], np.cumsum(np.diff(self.indptr)[equations]))).astype(np.int64)
         return Relations(self.cells, indptr, self.indices[pick], self.coefs[pick], self.rhs[equations])
 
+    def within(self, cells: Ints) -> Relations:
+        """The equations between these cells alone, in their numbering: cells[k] becomes cell k."""
+        place = np.full(self.cells, -1, np.int64)
+        place[cells] = np.arange(len(cells), dtype=np.int64)
+        outside = np.bincount(self.row[place[self.indices] < 0], minlength=self.equations)
+        part = self.take(np.flatnonzero(outside == 0))
+        return Relations.from_entries(len(cells), part.equations, part.row, place[part.indices], part.coefs, part.rhs)
+
     def moves(self, cells: Ints, still: Ints | None = None, *, implied: bool = False) -> Relations:
         """M·z = 0 over some cells (sorted), in their own numbering; the others are moved by ``still`` (None: not at all).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from cellward.hierarchy import Hierarchy
 from cellward.table.assemble import bounds
 from cellward.table.coded import Axis, CodedCells
 from cellward.table.contributions import Contributions, Held, Parts
-from cellward.table.labels import Labels
+from cellward.table.labels import Labels, LinkedTable
 from cellward.table.lattice import MOST_CELLS, Lattice
 from cellward.table.sensitivity import Sensitivity
 from cellward.table.table import Table
@@ -92,7 +92,7 @@ def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: in
     every = with_spread_units(lattice, members, key, every, threads)
     code = lattice.codes(key)
     cells = CodedCells(list(axes), code)
-    labels = Labels(len(key), dims, tuple(axis.codes for axis in axes), tuple(code), tuple(axis.total for axis in axes))
+    labels = _labels(lattice, code)
     lower = bounds(
         roles.lower if roles.lower is not None else None if leaves.negative else 0, len(key), leaves.decimals, "lower"
     )
@@ -109,6 +109,25 @@ def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: in
         sensitivity=Sensitivity.none(len(key)),
         contributions=_contributions(leaves, lattice, key, every, leaf, states, members, dropped),
     )
+
+
+def _labels(lattice: Lattice, code: Ints) -> Labels:
+    """What the cells are called, in the whole and in each of several tables: those that stand at the total of every dimension it lacks."""
+    axes = lattice.axes
+
+    def of(dims: Sequence[int], cell: Ints) -> Labels:
+        own = [axes[dim] for dim in dims]
+        names, codes, totals = zip(*((axis.name, axis.codes, axis.total) for axis in own), strict=True)
+        return Labels(len(cell), names, codes, tuple(code[dim][cell] for dim in dims), totals)
+
+    tables = []
+    for term in lattice.terms if len(lattice.terms) > 1 else ():
+        inside = np.ones(code.shape[1], bool)
+        for dim in set(range(len(axes))) - set(term):
+            inside &= code[dim] == lattice.total(dim)
+        cell = np.flatnonzero(inside)
+        tables.append(LinkedTable(of(term, cell), cell))
+    return replace(of(range(len(axes)), np.arange(code.shape[1])), tables=tuple(tables))
 
 
 def _axis(roles: Roles, dim: str, texts: tuple[str, ...], places: Any, *, blank: bool) -> tuple[Axis, Ints]:

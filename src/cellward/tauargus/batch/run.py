@@ -193,8 +193,9 @@ class _Run:
             self.infeasible = f"{step.where}: {found.status}; {found.reason}"
             return
         published = found.release().publication.start
-        for state in mine:
-            state.published = published if len(mine) == 1 else _part(state.table, table, published)
+        places = [one.cell for one in table.labels.tables] or [np.arange(table.cells)]
+        for state, place in zip(mine, places, strict=True):
+            state.published = published[place] // 10 ** (table.decimals - state.table.decimals)
             state.protection, state.suffix = found, called.suffix
         self.lines += [self._said(step, solution, found), *(f"  note: {note}" for note in notes(found))]
 
@@ -278,23 +279,6 @@ def _attackers(table: Table) -> list[Attacker]:
     if c is not None and c.parts is not None and table.findings is not None and len(table.findings.unsafe):
         return Attacker.from_data(table, respondents=min(2, c.kept))
     return [Attacker.external()]
-
-
-def _part(table: Table, linked: Table, published: Ints) -> Ints:
-    """The published values of one of the tables that were linked; a dimension that it lacks stands at its total."""
-    place = {dim: k for k, dim in enumerate(table.labels.dims)}
-    own = [table.labels.tuple_of(i) for i in range(table.cells)]
-    cells = [
-        linked.labels.find(
-            tuple(
-                codes[place[dim]] if dim in place else str(total)
-                for dim, total in zip(linked.labels.dims, linked.labels.totals, strict=True)
-            )
-        )
-        for codes in own
-    ]
-    finer = 10 ** (linked.decimals - table.decimals)
-    return np.asarray(published[np.array(cells, np.int64)] // finer)
 
 
 def _intervals(table: Table, hidden: NDArray[np.bool_], threads: int | None) -> dict[int, tuple[Fraction, Fraction]]:
