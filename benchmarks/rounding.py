@@ -293,7 +293,7 @@ def cubes(report: Report, shape: tuple[int, ...], seeds: list[int], limit: float
         began = time.perf_counter()
         p = cw.ControlledRounding(5).protect(made, time_limit_s=limit, threads=2)
         took = time.perf_counter() - began
-        alone = solve_mip(rival.linear, time_limit_s=limit, threads=2)
+        alone = solve_mip(rival.linear, budget=Budget(time_limit_s=limit, threads=2))
         gap = None if p.objective is None else p.objective / bound - 1
         name = f"{size(shape)} seed {seed}"
         report.require(gap is not None and gap <= CUBE_GAP, f"{name}: {gap} above the LP bound; {p.status}, {p.reason}")

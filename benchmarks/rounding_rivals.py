@@ -18,6 +18,7 @@ from results import table as markdown
 from scipy.sparse import csr_matrix
 
 import cellward as cw
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
 
@@ -73,7 +74,9 @@ def another_rounding(table: cw.Table, base: int, seed: int) -> Ints | None:
     """A zero-restricted rounding far from the least one: that of random costs, as good as optimal; None where there is none."""
     made = program(table, base)
     cost = made.linear.cost + np.random.default_rng(seed).uniform(-base, base, len(made.free))
-    outcome = solve_mip(replace(made.linear, cost=cost), absolute_gap=0.1 * base * len(made.free), seed=seed)
+    outcome = solve_mip(
+        replace(made.linear, cost=cost), absolute_gap=0.1 * base * len(made.free), budget=Budget(seed=seed)
+    )
     return None if outcome.x is None else made.values(outcome.x)
 
 

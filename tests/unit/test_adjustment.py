@@ -468,7 +468,8 @@ def test_an_audit_speaks_of_distances():
 
 @pytest.mark.parametrize("norm", ["l2", "l1-2"])
 @pytest.mark.parametrize("grid", ["table", 5])
-def test_rounded_leaves_end_where_no_step_of_one_leaf_pays(norm, grid, monkeypatch):
+@pytest.mark.parametrize("terms", [1_000_000, 0], ids=["many at once", "one by one"])
+def test_rounded_leaves_end_where_no_step_of_one_leaf_pays(norm, grid, terms, monkeypatch):
     """Against every step of every leaf, tried one by one in exact arithmetic: none is allowed, additive and cheaper."""
     from cellward.protect.adjustment import publish
 
@@ -481,6 +482,7 @@ def test_rounded_leaves_end_where_no_step_of_one_leaf_pays(norm, grid, monkeypat
         return out
 
     monkeypatch.setattr(publish.RoundedLeaves, "descended", watched)
+    monkeypatch.setattr(publish, "MOST_TERMS", terms)
     rng = np.random.default_rng(4)
     inner = 5 * rng.integers(1, 60, (9, 9, 9))
     table = cw.Table.from_array(inner)

@@ -259,7 +259,7 @@ def test_a_time_limit_reaches_the_integer_programs(monkeypatch):
 
     given = []
     true = linear.solve_mip
-    monkeypatch.setattr(linear, "solve_mip", lambda model, **o: given.append(o["time_limit_s"]) or true(model, **o))
+    monkeypatch.setattr(linear, "solve_mip", lambda model, **o: given.append(o["budget"].left) or true(model, **o))
     table = cw.Table.from_equations([3, 2, 4, 5], [[2, 3, 5, -7], [3, -2, 1, 1]], rhs=[-3, 14])
     knowledge = cw.Knowledge.interval(np.zeros(4, int), np.full(4, 9))
     cw.audit(released(table, knowledge), table=table, attackers=[cw.Attacker.external(whole=True)], time_limit_s=50)

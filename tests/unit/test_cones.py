@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from cellward.errors import SolverError
+from cellward.solve.budget import NO_TIME, Budget
 from cellward.solve.cones import _ctrl_c, solve_cones
 from cellward.solve.dual_bound import close_sides, contradiction, lower_bound
 from cellward.solve.highs import import_highs, solve_lp
@@ -305,7 +306,7 @@ def test_crossed_bounds_are_infeasible():
 
 def test_no_time_proves_nothing_and_says_so():
     matrix, rhs, lo, hi, weights = random_case(1, size=(20, 20))
-    answer = solve_cones(matrix, rhs, lo, hi, absolute=weights, time_limit_s=0.0)
+    answer = solve_cones(matrix, rhs, lo, hi, absolute=weights, budget=Budget(time_limit_s=NO_TIME))
     assert answer.status == "feasible" and answer.limit_reached  # the first point, moved onto the equations
     assert np.all((lo <= answer.x) & (answer.x <= hi)) and answer.residual <= 1e-9 * np.abs(answer.x).max()
     assert "MaxTime" in answer.solver
@@ -372,7 +373,7 @@ def test_ctrl_c_waits_for_the_solver_to_stop():
 def test_other_threads_solve_too():
     answers = []
     thread = threading.Thread(
-        target=lambda: answers.append(solve_cones(*paper_example(), absolute=np.ones(12), threads=2))
+        target=lambda: answers.append(solve_cones(*paper_example(), absolute=np.ones(12), budget=Budget(threads=2)))
     )
     thread.start()
     thread.join()

@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 
 import cellward as cw
 from cellward.errors import InputError
+from cellward.solve.budget import NO_TIME, Budget
 from cellward.solve.least_squares import least_squares
 from cellward.table.array import margins
 from cellward.table.leaf_sums import AxisSums, SparseSums, leaf_sums
@@ -185,7 +186,7 @@ def test_any_prices_prove_a_bound():
     rng = np.random.default_rng(0)
     for size in (1e-3, 1.0, 1e3):
         prices = best.prices + size * rng.normal(size=len(best.prices))
-        stopped = least_squares(AxisSums(shape), w, lo, hi, start=prices, time_limit_s=0.0)
+        stopped = least_squares(AxisSums(shape), w, lo, hi, start=prices, budget=Budget(time_limit_s=NO_TIME))
         assert stopped.bound <= best.objective * (1 + 1e-7)
 
 
@@ -221,7 +222,7 @@ def test_infeasible_bounds_are_never_called_optimal():
 
 def test_a_time_limit_is_obeyed():
     shape, w, lo, hi = random_problem(4)
-    found = least_squares(AxisSums(shape), w, lo, hi, time_limit_s=0.0)
+    found = least_squares(AxisSums(shape), w, lo, hi, budget=Budget(time_limit_s=NO_TIME))
     assert found.status == "unknown"
     assert found.newton_steps == 0
     assert np.isfinite([found.residual, found.stationarity, found.complementarity]).all()

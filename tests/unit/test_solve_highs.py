@@ -16,6 +16,7 @@ from linear_models import model_of
 
 from cellward.errors import SolverError
 from cellward.solve import highs
+from cellward.solve.budget import NO_TIME, Budget
 from cellward.solve.highs import residual, solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 
@@ -159,13 +160,16 @@ def hard_knapsack():
 
 
 def test_mip_time_limit_is_not_a_proof():
-    outcome = solve_mip(hard_knapsack(), time_limit_s=0.3, start=np.zeros(60))
+    outcome = solve_mip(hard_knapsack(), budget=Budget(time_limit_s=0.3), start=np.zeros(60))
     assert outcome.limit_reached and outcome.status == "feasible"
     assert outcome.bound < outcome.objective and outcome.residual == 0.0
 
 
 def test_no_time_at_all_is_unknown():
-    for outcome in (solve_mip(hard_knapsack(), time_limit_s=0.0), solve_lp(transport(30, 0), time_limit_s=-1)):
+    for outcome in (
+        solve_mip(hard_knapsack(), budget=Budget(time_limit_s=NO_TIME)),
+        solve_lp(transport(30, 0), budget=Budget(time_limit_s=NO_TIME)),
+    ):
         assert outcome.limit_reached and outcome.status in {"unknown", "feasible"}
         assert outcome.bound <= 0
 
@@ -176,7 +180,7 @@ def test_absolute_gap_and_start():
     loose = solve_mip(model, absolute_gap=1e9, start=start)
     assert loose.status == "optimal" and loose.bound <= loose.objective
     assert loose.objective - loose.bound <= 1e9
-    started = solve_mip(model, start=start, time_limit_s=0.0)
+    started = solve_mip(model, start=start, budget=Budget(time_limit_s=NO_TIME))
     assert started.limit_reached and started.status == "feasible"
     small = random_integer_model(1)[1]
     assert solve_mip(small, start=np.full(5, 99.0)).objective == solve_mip(small).objective
@@ -187,16 +191,18 @@ def test_absolute_gap_and_start():
 
 def test_same_seed_same_point_whatever_ran_before_and_in_any_thread():
     model = transport(8, 3)
-    first = solve_lp(model, seed=5).x
-    solve_mip(replace(model, integer=np.ones(64, bool)), threads=2)
+    first = solve_lp(model, budget=Budget(seed=5)).x
+    solve_mip(replace(model, integer=np.ones(64, bool)), budget=Budget(threads=2))
     found = []
-    thread = threading.Thread(target=lambda: found.append(solve_lp(model, seed=5, threads=1).x))
+    thread = threading.Thread(target=lambda: found.append(solve_lp(model, budget=Budget(seed=5)).x))
     thread.start()
     thread.join()
     assert np.array_equal(found[0], first)
-    assert np.array_equal(solve_lp(model, seed=5, threads=1).x, first)
-    two = solve_mip(replace(model, integer=np.ones(64, bool)), threads=2, seed=1)
-    assert np.array_equal(two.x, solve_mip(replace(model, integer=np.ones(64, bool)), threads=2, seed=1).x)
+    assert np.array_equal(solve_lp(model, budget=Budget(seed=5)).x, first)
+    two = solve_mip(replace(model, integer=np.ones(64, bool)), budget=Budget(threads=2, seed=1))
+    assert np.array_equal(
+        two.x, solve_mip(replace(model, integer=np.ones(64, bool)), budget=Budget(threads=2, seed=1)).x
+    )
 
 
 def ctrl_c(after_s):

@@ -20,6 +20,7 @@ from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.objective import Aim
 from cellward.publication.allowed import AllowedSet
+from cellward.solve.budget import Budget
 
 Node = dict[str, Any]
 
@@ -44,8 +45,7 @@ def prove_bound(
     aim: Aim | None = None,
     multipliers: Floats | None = None,
     most_nodes: int = 2000,
-    time_limit_s: float | None = None,
-    seed: int = 0,
+    budget: Budget | None = None,
     search: bool = True,
 ) -> BoundProof:
     """Prove how little Σ w·|v − a| (or the cost of an ``aim``) can be over all tables of allowed values, or (without ``v``) that there is none.
@@ -55,12 +55,12 @@ def prove_bound(
     """
     part = Part.of(instance, allowed, aim)
     origin, weight = (instance.a, instance.weight) if aim is None else (aim.target, aim.weight)
-    limit = Limit(instance, most_nodes, time_limit_s)
+    limit = Limit(instance, most_nodes, budget or Budget())
     if v is None:
-        tree = _refute(instance, allowed, part, limit, seed)
+        tree = _refute(instance, allowed, part, limit)
         return _proof("infeasible" if tree else None, plain(1), tree)
     deviation = (v - origin).astype(part.weight.dtype)
-    problem = _Problem(instance, allowed, part, deviation[part.cells], limit, seed)
+    problem = _Problem(instance, allowed, part, deviation[part.cells], limit)
     tree = problem.prove(multipliers, search=search)
     return _proof(Fraction(total(weight * np.abs(deviation)) - problem.missing), problem.unit, tree)
 
@@ -93,9 +93,8 @@ def _leaf(kind: str, equations: Ints, n: Whole, q: int) -> Node:
 class _Problem:
     """To prove that the part's cells cost nowhere less than at the best table known; ``missing`` is what the proof falls short of, in whole units."""
 
-    def __init__(self, instance: Instance, allowed: AllowedSet, part: Part, d: Whole, limit: Limit, seed: int) -> None:
-        self.instance, self.allowed, self.part, self.d = instance, allowed, part, d
-        self.limit, self.seed = limit, seed
+    def __init__(self, instance: Instance, allowed: AllowedSet, part: Part, d: Whole, limit: Limit) -> None:
+        self.instance, self.allowed, self.part, self.d, self.limit = instance, allowed, part, d, limit
         self.cost = total(part.weight * np.abs(d))
         self.unit = plain(1)
         self.missing = 0
@@ -114,8 +113,8 @@ class _Problem:
         if search and all(root.value <= self.goal for _, root in roots):
             part = part.without(self.instance.relations.redundant)
             try:
-                relaxation = Relaxation(part, seed=self.seed)
-                point = relaxation.solve({}, time_limit_s=self.limit.left_s)
+                relaxation = Relaxation(part)
+                point = relaxation.solve({}, self.limit.budget)
                 if point.status == "optimal" and point.multipliers is not None:
                     root = self._dual(part, point.multipliers)
                     roots.append((part, root))
@@ -151,7 +150,7 @@ class _Problem:
         # Where most cells are to be searched, a fresh relaxation would cost more than the needless blocks in this one.
         inside = part if 2 * int(split.sum()) > len(split) else part.take(split)
         if inside is not part:
-            relaxation = Relaxation(inside, seed=self.seed)
+            relaxation = Relaxation(inside)
         place = np.searchsorted(part.equations, inside.equations)
         outside = root.value - Fraction(inside.least(n[place], q), q)
         tree = grow(relaxation, self.goal - outside, self.limit)
@@ -196,7 +195,7 @@ def _inner(allowed: AllowedSet, part: Part, node: Branching) -> Node:
 # ---- that there is no table ----------------------------------------------------------------------------------------------------------------------
 
 
-def _refute(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit, seed: int) -> list[Node]:
+def _refute(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit) -> list[Node]:
     """A tree whose every leaf shows that there is no table; empty when none was found."""
     none = np.zeros(0, np.int64)
     if len(allowed.empty):
@@ -211,15 +210,15 @@ def _refute(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit, s
     if len(settled):
         return [_leaf("farkas", settled, -np.sign(missed[settled]), 1)]
     try:
-        return _refute_by_search(instance, allowed, part, limit, seed)
+        return _refute_by_search(instance, allowed, part, limit)
     except SolverError:
         return []
 
 
-def _refute_by_search(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit, seed: int) -> list[Node]:
+def _refute_by_search(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit) -> list[Node]:
     part = part.without(instance.relations.redundant)
-    relaxation = Relaxation(part, seed=seed)
-    point = relaxation.solve({}, time_limit_s=limit.left_s)
+    relaxation = Relaxation(part)
+    point = relaxation.solve({}, limit.budget)
     if point.status == "infeasible":
         tree = grow(relaxation, None, limit)
         return _refutation(allowed, part, tree or [])
@@ -229,7 +228,7 @@ def _refute_by_search(instance: Instance, allowed: AllowedSet, part: Part, limit
     broken = np.unique(block[np.abs(point.steps - np.rint(point.steps)) > WHOLE])
     for label in broken.tolist():
         some = part.take(block == label)
-        tree = grow(Relaxation(some, seed=seed), None, limit)
+        tree = grow(Relaxation(some), None, limit)
         if tree is not None:
             return _refutation(allowed, some, tree)
     return []

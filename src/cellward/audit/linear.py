@@ -178,7 +178,7 @@ def push(ends: Ends, rng: np.random.Generator, budget: Budget) -> None:
         if not open_before or budget.over:
             return
         cost = ends.directions(rng)[model.free] * rng.uniform(0.9, 1.1, len(model.free))
-        outcome = ask(lp.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
+        outcome = ask(lp.maximise, cost, columns=len(cost), rows=model.rows.equations, budget=budget)
         _refuse_empty(ends, outcome)
         if outcome.x is None:
             return
@@ -193,9 +193,9 @@ def _push_whole(ends: Ends, model: AttackerModel, cost: Floats, budget: Budget) 
     """The same push among whole tables only."""
     start = None if ends.start is None else (ends.start - ends.region.center)[model.free].astype(float)
     size = float(np.abs(cost) @ (model.hi - model.lo)[model.free])
-    limit = PUSH_SECONDS if budget.left is None else min(budget.left, PUSH_SECONDS)
+    part = budget.part(PUSH_SECONDS, threads=1)
     question = model.linear(-cost, whole=True)
-    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=GAP * size, time_limit_s=limit)
+    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=GAP * size, budget=part)
     _refuse_empty(ends, outcome)
     if outcome.x is not None:
         _see(ends, model, outcome.x)
@@ -238,7 +238,7 @@ def _settle(ends: Ends, model: AttackerModel, lp: WarmLp, i: int, side: int, bud
         return  # determined: any table that is found shows it
     cost = np.zeros(len(model.free))
     cost[at] = sign
-    outcome = ask(lp.maximise, cost, columns=len(cost), rows=model.rows.equations, time_limit_s=budget.left)
+    outcome = ask(lp.maximise, cost, columns=len(cost), rows=model.rows.equations, budget=budget)
     _refuse_empty(ends, outcome)
     if outcome.x is None:
         return
@@ -277,8 +277,8 @@ def _show_whole(ends: Ends, model: AttackerModel, i: int, side: int, budget: Bud
         return
     (upper, lower)[side][at] = goal
     question = replace(question, lower=lower, upper=upper)
-    limit = PUSH_SECONDS if budget.left is None else min(budget.left, PUSH_SECONDS)
-    outcome = ask(solve_mip, question, columns=len(lower), time_limit_s=limit)
+    part = budget.part(PUSH_SECONDS, threads=1)
+    outcome = ask(solve_mip, question, columns=len(lower), budget=part)
     if outcome.x is not None:
         _see(ends, model, outcome.x)
 
@@ -287,7 +287,8 @@ def _settle_whole(ends: Ends, model: AttackerModel, cost: Floats, i: int, side: 
     """The end among whole tables, by branch and bound."""
     start = None if ends.start is None else (ends.start - ends.region.center)[model.free].astype(float)
     question = model.linear(-cost, whole=True)
-    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=1 - 1e-3, time_limit_s=budget.left)
+    alone = budget.part(threads=1)
+    outcome = ask(solve_mip, question, columns=len(cost), start=start, absolute_gap=1 - 1e-3, budget=alone)
     _refuse_empty(ends, outcome)
     if outcome.x is None or not _see(ends, model, outcome.x) or outcome.status != "optimal" or model.endless[side][i]:
         return

@@ -15,6 +15,7 @@ import numpy as np
 from cellward.audit.lagrangian import Box, Part, total
 from cellward.exact import Floats, Ints
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
@@ -37,12 +38,11 @@ class Point:
 class Relaxation:
     """The linear relaxation of a part, solved again after every branching from where it stood."""
 
-    def __init__(self, part: Part, *, seed: int = 0) -> None:
+    def __init__(self, part: Part) -> None:
         self.part = part
         self._segments = _Segments.of(part)
         self._model = _linear(part, self._segments)
-        self._lp = WarmLp(self._model, seed=seed)
-        self._seed = seed
+        self._lp = WarmLp(self._model)
         self._at_lo = total(part.weight * np.abs(part.lo))
         self._common = part.common.astype(float)
         self._steps: Steps = {}
@@ -58,14 +58,14 @@ class Relaxation:
         """The least and the largest number of steps that branching leaves a cell."""
         return steps.get(cell, (0, int(self.part.bends[2][cell])))
 
-    def solve(self, steps: Steps, *, time_limit_s: float | None = None) -> Point:
+    def solve(self, steps: Steps, budget: Budget | None = None) -> Point:
         """The relaxation after these branchings."""
         changed = sorted(k for k in self._steps.keys() | steps.keys() if self._steps.get(k) != steps.get(k))
         for k in changed:
             self._lp.restrict(*self._segments.bounds(k, *self.range(k, steps)))
         self._steps = dict(steps)
         model = self._model
-        outcome = ask(self._lp.solve, columns=model.columns, rows=model.rows, time_limit_s=time_limit_s)
+        outcome = ask(self._lp.solve, columns=model.columns, rows=model.rows, budget=budget)
         multipliers = None if outcome.row_duals is None else outcome.row_duals / self._common
         if outcome.status == "infeasible":
             return Point("infeasible", multipliers=multipliers)
@@ -101,7 +101,7 @@ class Relaxation:
             row_lower=model.row_lower,
             row_upper=model.row_upper,
         )
-        outcome = ask(solve_lp, question, columns=question.columns, rows=m, seed=self._seed)
+        outcome = ask(solve_lp, question, columns=question.columns, rows=m)
         return None if outcome.row_duals is None else outcome.row_duals / self._common
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from time import perf_counter
 from typing import Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from cellward.audit.lagrangian import Multipliers
 from cellward.audit.relaxation import Point, Relaxation, Steps
 from cellward.audit.verify import MOST_STEPS, STEPS_EACH
 from cellward.instance import Instance
+from cellward.solve.budget import Budget
 
 STEPS_A_CELL, STEPS_AN_ENTRY = 60, 3
 """What verify.py counts for a leaf, by the table's cells and entries; it grants STEPS_EACH for a multiplier listed."""
@@ -47,22 +47,11 @@ Tree = list[Branching | Leaf]
 class Limit:
     """What a proof may use: nodes, time, and half of the steps that the verifier grants to a table of this size."""
 
-    def __init__(self, instance: Instance, nodes: int, time_limit_s: float | None) -> None:
+    def __init__(self, instance: Instance, nodes: int, budget: Budget) -> None:
         cells, entries = instance.cells, len(instance.relations.indices)
-        self.nodes = nodes
+        self.nodes, self.budget = nodes, budget
         self.steps = (MOST_STEPS + STEPS_EACH * (cells + entries)) // 2
         self.steps_a_leaf = STEPS_A_CELL * cells + STEPS_AN_ENTRY * entries
-        self._end = None if time_limit_s is None else perf_counter() + time_limit_s
-
-    @property
-    def left_s(self) -> float | None:
-        """Seconds left, None without a limit."""
-        return None if self._end is None else max(self._end - perf_counter(), 0.0)
-
-    @property
-    def passed(self) -> bool:
-        """Whether the time is up."""
-        return self.left_s == 0.0
 
 
 def grow(relaxation: Relaxation, above: Fraction | None, limit: Limit) -> Tree | None:
@@ -76,10 +65,10 @@ def grow(relaxation: Relaxation, above: Fraction | None, limit: Limit) -> Tree |
     while open_:
         nodes = len(out) + len(open_)
         hopeless = len(out) > PATIENCE and len(out) > HOPELESS * limit.nodes * closed
-        if nodes > limit.nodes or hopeless or limit.passed or spent > limit.steps:
+        if nodes > limit.nodes or hopeless or limit.budget.over or spent > limit.steps:
             break
         steps, share = open_.pop()
-        point = relaxation.solve(steps, time_limit_s=limit.left_s)
+        point = relaxation.solve(steps, limit.budget)
         leaf = _close(relaxation, point, steps, above)
         if leaf is not None:
             spent += limit.steps_a_leaf - STEPS_EACH * int(np.count_nonzero(leaf.multipliers.numerator))

@@ -1,12 +1,11 @@
-"""Engine: the one shape of whatever solves a problem (lattice engines, forms of an adjustment), the choice from a list, and the way to a solver."""
+"""Engine: the one shape of whatever solves a problem (lattice engines, forms of an adjustment), and the choice from a list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from cellward.errors import InputError
-from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.outcome import Outcome
 
@@ -45,11 +44,3 @@ def first_answer(problem: P, budget: Budget, engines: Iterable[Engine[P, A]]) ->
             reason = f"{engine.name} has given this table up; choose another way"
         reasons.append(reason)
     raise InputError("; ".join(reasons) or "there is no engine to choose from; give one")
-
-
-def asked(budget: Budget, adapter: Adapter, *question: Any, columns: int, **options: Any) -> Outcome:
-    """A solver's answer within the time that is left; after Ctrl-C none is."""
-    outcome = ask(adapter, *question, columns=columns, time_limit_s=budget.left, **options)
-    if outcome.interrupted:
-        budget.stop()
-    return outcome

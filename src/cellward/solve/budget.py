@@ -12,14 +12,23 @@ Progress = Callable[[int, int], None]
 """Told how much is done, and of how much."""
 
 
+NO_TIME = 1e-9
+"""A limit that is over from the start: what is left of a budget whose time is up."""
+
+
 @dataclass(kw_only=True)
 class Budget:
-    """Seconds from when it is made (None: no limit), threads, the seed of what is drawn at random, and whom to tell."""
+    """Seconds from when it is made (None: no limit), threads, the seed of what is drawn at random, and whom to tell.
+
+    Every adapter of a solver takes one (``budget=``; none: no limit, one thread). It stays in its process: what travels to a worker is read off it.
+    """
 
     time_limit_s: float | None = None
     threads: int = 1
     seed: int = 0
     progress: Progress | None = None
+    whole: Budget | None = field(default=None, repr=False)
+    """What it is a part of."""
     began: float = field(default_factory=perf_counter, init=False)
     stopped: bool = field(default=False, init=False)
 
@@ -35,17 +44,20 @@ class Budget:
             raise InputError("progress: give a function of (settled, all), or None")
 
     def stop(self) -> None:
-        """The user wants what there is (Ctrl-C): no time is left from now on."""
+        """The user wants what there is (Ctrl-C): no time is left from now on, of this and of what it is a part of."""
         self.stopped = True
+        if self.whole is not None:
+            self.whole.stop()
 
     def again(self) -> Budget:
         """As much once more, from now on."""
         return replace(self)
 
-    def part(self, seconds: float | None) -> Budget:
-        """So much of what is left, from now on; all of it where none is named."""
-        given = [limit for limit in (seconds, self.left) if limit is not None]
-        return replace(self, time_limit_s=min(given, default=None))
+    def part(self, seconds: float | None = None, *, threads: int | None = None) -> Budget:
+        """So much of what is left, from now on, and so many threads; all of it where none is named."""
+        given = [max(limit, NO_TIME) for limit in (seconds, self.left) if limit is not None]
+        threads = self.threads if threads is None else threads
+        return replace(self, time_limit_s=min(given, default=None), threads=threads, whole=self)
 
     @property
     def spent(self) -> float:
@@ -59,10 +71,10 @@ class Budget:
 
     @property
     def left(self) -> float | None:
-        """Seconds left, at least a thousandth, or None without a limit."""
+        """Seconds left, or None without a limit."""
         if self.stopped:
-            return 0.001
-        return None if self.time_limit_s is None else max(self.time_limit_s - self.spent, 0.001)
+            return 0.0
+        return None if self.time_limit_s is None else max(self.time_limit_s - self.spent, 0.0)
 
     @property
     def over(self) -> bool:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from cellward.errors import SolverError
 from cellward.exact import Floats
+from cellward.solve.budget import Budget
 from cellward.solve.dual_bound import SURE, contradiction, lower_bound
 from cellward.solve.outcome import Outcome
 from cellward.solve.separable import Separable
@@ -65,8 +66,7 @@ def solve_cones(
     square: Floats | None = None,
     huber: Floats | None = None,
     delta: float = 0.0,
-    time_limit_s: float | None = None,
-    threads: int = 1,
+    budget: Budget | None = None,
 ) -> Outcome:
     """Minimise Σ absolute·|z| + square·z² + huber·(√(z² + δ²) − δ) over M·z = rhs, lo ≤ z ≤ hi; M is a scipy CSR matrix.
 
@@ -80,7 +80,7 @@ def solve_cones(
     >>> answer.status, answer.x[:2].round(6).tolist(), round(answer.objective, 6)
     ('optimal', [3.0, -3.0], 6.0)
     """
-    began = perf_counter()
+    began, budget = perf_counter(), budget or Budget()
     distance = Separable.of(matrix.shape[1], absolute=absolute, square=square, huber=huber, delta=delta)
     rhs, lo, hi = (np.asarray(v, np.float64) for v in (rhs, lo, hi))
     _check(matrix, rhs, lo, hi)
@@ -102,11 +102,10 @@ def solve_cones(
     model = _Conic.of(part[np.flatnonzero(live)], rest[live], lo[free], hi[free], distance.of_cells(free))
     best, asked = Outcome(status="unknown"), 0
     for regularisation in REGULARISATIONS:
-        spent = perf_counter() - began
-        left = np.inf if time_limit_s is None else time_limit_s - spent
-        if asked and left <= 0:
+        if asked and budget.over:
             break
-        found, asked = model.solve(max(0.0, left), threads, regularisation), asked + 1
+        left = np.inf if (left := budget.left) is None else left
+        found, asked = model.solve(left, budget.threads, regularisation), asked + 1
         z, y = fixed.copy(), np.zeros(len(rhs))
         z[free], y[live] = found.z, found.y
         answer = _judge(matrix, rhs, lo, hi, distance, z, y, found)

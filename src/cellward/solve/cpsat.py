@@ -15,6 +15,7 @@ import numpy as np
 from cellward.errors import SolverError
 from cellward.exact import Floats, Ints
 from cellward.solve import worker
+from cellward.solve.budget import Budget
 from cellward.solve.highs import check_shape
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome, Status
@@ -38,9 +39,7 @@ NO_UPPER: Final = 2**63 - 1
 def solve_cpsat(
     model: LinearModel,
     *,
-    time_limit_s: float | None = None,
-    threads: int = 1,
-    seed: int = 0,
+    budget: Budget | None = None,
     start: Floats | None = None,
     objective_bound: float | None = None,
     relative_gap: float = 0.0,
@@ -67,14 +66,14 @@ def solve_cpsat(
     >>> outcome.status, outcome.x.tolist(), outcome.objective
     ('optimal', [2.0, 1.0], 4.0)
     """
-    began = perf_counter()
-    limit = None if time_limit_s is None or math.isinf(time_limit_s) else max(0.0, float(time_limit_s))
+    began, budget = perf_counter(), budget or Budget()
+    limit = None if budget.left is None or math.isinf(budget.left) else budget.left
     task = functools.partial(
         _solve_question,
         time_limit_s=limit,
         asked_at=monotonic(),
-        threads=int(threads),
-        seed=int(seed),
+        threads=budget.threads,
+        seed=budget.seed,
         objective_bound=None if objective_bound is None else float(objective_bound),
         relative_gap=float(relative_gap),
         first=bool(first),
@@ -94,13 +93,16 @@ class _Question(LinearModel):
     start: Floats | None = None
 
 
-def _solve_question(question: _Question, *, time_limit_s: float | None, asked_at: float, **options: Any) -> Outcome:
+def _solve_question(
+    question: _Question, *, time_limit_s: float | None, asked_at: float, threads: int, seed: int, **options: Any
+) -> Outcome:
     if time_limit_s is not None:
         # The clock is the machine's, the same in both processes; a replayed question is an old one and has all its time.
         waited = monotonic() - asked_at
         if 0 <= waited <= time_limit_s + _grace(time_limit_s):
-            time_limit_s = max(0.0, time_limit_s - waited)
-    return solve_cpsat_here(question, start=question.start, time_limit_s=time_limit_s, **options)
+            time_limit_s -= waited
+    budget = Budget(threads=threads, seed=seed).part(time_limit_s)
+    return solve_cpsat_here(question, start=question.start, budget=budget, **options)
 
 
 def _grace(limit: float) -> float:
@@ -110,9 +112,7 @@ def _grace(limit: float) -> float:
 def solve_cpsat_here(
     model: LinearModel,
     *,
-    time_limit_s: float | None = None,
-    threads: int = 1,
-    seed: int = 0,
+    budget: Budget | None = None,
     start: Floats | None = None,
     objective_bound: float | None = None,
     relative_gap: float = 0.0,
@@ -120,10 +120,8 @@ def solve_cpsat_here(
     deterministic: bool = True,
 ) -> Outcome:
     """``solve_cpsat`` in this process, which must not have loaded highspy."""
-    began = perf_counter()
+    began, budget = perf_counter(), budget or Budget()
     whole = _Whole.of(model)
-    if threads < 1:
-        raise SolverError(f"CP-SAT cannot work with {threads} threads; give it at least one.")
     if np.any(whole.lower > whole.upper) or np.any(model.row_lower > model.row_upper):
         return Outcome(status="infeasible", seconds=perf_counter() - began, solver="bounds")
     hint = None if start is None else whole.nearest(start)
@@ -137,15 +135,14 @@ def solve_cpsat_here(
     cp_sat, solver = _load()
     proto = whole.proto(cp_sat, hint, floor)
     parameters = cp_sat.SatParameters()
-    parameters.num_workers = threads
-    parameters.random_seed = seed % 2**31
+    parameters.num_workers = budget.threads
+    parameters.random_seed = budget.seed
     parameters.relative_gap_limit = relative_gap
     parameters.stop_after_first_solution = first
     parameters.catch_sigint_signal = False
-    if time_limit_s is None:
-        parameters.interleave_search = deterministic and threads > 1
+    if (left := budget.left) is None:
+        parameters.interleave_search = deterministic and budget.threads > 1
     else:
-        left = max(0.0, time_limit_s - (perf_counter() - began))
         parameters.max_time_in_seconds = left - min(0.5, 0.05 * left)  # room for the way back
     search = cp_sat.SolveWrapper()
     search.set_parameters(parameters)
@@ -166,16 +163,8 @@ def solve_cpsat_here(
         if floor is None:
             raise SolverError(f"{solver} says infeasible on {whole.size}, but the start is a solution.")
         # That no point exists must not rest on a bound somebody gave us.
-        left_s = None if time_limit_s is None else max(0.0, time_limit_s - (perf_counter() - began))
         again = solve_cpsat_here(
-            model,
-            time_limit_s=left_s,
-            threads=threads,
-            seed=seed,
-            start=start,
-            relative_gap=relative_gap,
-            first=first,
-            deterministic=deterministic,
+            model, budget=budget, start=start, relative_gap=relative_gap, first=first, deterministic=deterministic
         )
         return replace(again, seconds=perf_counter() - began, interrupted=again.interrupted or asked_to_stop)
     if status == "infeasible":

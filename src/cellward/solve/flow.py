@@ -12,6 +12,7 @@ import numpy as np
 from cellward.errors import SolverError
 from cellward.exact import Bools, Ints
 from cellward.solve import worker
+from cellward.solve.budget import Budget
 from cellward.solve.model import FlowModel
 from cellward.solve.outcome import Outcome, Status
 
@@ -36,7 +37,7 @@ LARGEST_EXACT: Final = 2**53
 """Every whole number up to here is a float64."""
 
 
-def solve_flow(model: FlowModel, *, time_limit_s: float | None = None, crash_dir: Path | None = None) -> Outcome:
+def solve_flow(model: FlowModel, *, budget: Budget | None = None, crash_dir: Path | None = None) -> Outcome:
     """Solve the flow in the worker process; ``seconds`` is the whole round trip, the worker's start included.
 
     At the time limit the worker is killed and the answer is ``unknown``. When OR-tools crashes, the instance is saved
@@ -50,7 +51,8 @@ def solve_flow(model: FlowModel, *, time_limit_s: float | None = None, crash_dir
     ('optimal', [0.0, 1.0], 2.0)
     """
     began = perf_counter()
-    outcome = worker.call(solve_flow_here, model, time_limit_s=time_limit_s, crash_dir=crash_dir)
+    limit = None if budget is None else budget.left
+    outcome = worker.call(solve_flow_here, model, time_limit_s=limit, crash_dir=crash_dir)
     return replace(outcome, seconds=perf_counter() - began)
 
 

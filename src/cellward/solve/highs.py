@@ -6,13 +6,14 @@ import math
 import threading
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import SolverError
 from cellward.exact import Floats
+from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 
@@ -47,14 +48,7 @@ LP_OPTIONS: Final[dict[str, object]] = {"solver": "simplex", "dual_feasibility_t
 MIP_OPTIONS: Final[dict[str, object]] = {"mip_rel_gap": 0.0, "mip_feasibility_tolerance": 1e-8}
 
 
-def solve_lp(
-    model: LinearModel,
-    *,
-    time_limit_s: float | None = None,
-    threads: int = 1,
-    seed: int = 0,
-    stoppable: bool = False,
-) -> Outcome:
+def solve_lp(model: LinearModel, *, budget: Budget | None = None, stoppable: bool = False) -> Outcome:
     """Solve the linear model by simplex, integer marks ignored: a vertex, hence whole when A is totally unimodular.
 
     ``row_duals`` is y with reduced costs d = cost − Aᵀ·y: y ≥ 0 on rows at their lower side, y ≤ 0 at their upper one,
@@ -70,16 +64,13 @@ def solve_lp(
     >>> outcome.status, outcome.x.tolist(), outcome.row_duals.tolist()
     ('optimal', [1.0, 0.5], [2.0])
     """
-    options = LP_OPTIONS | _limits(time_limit_s, threads, seed)
-    return _solve(replace(model, integer=None), options, "simplex", stoppable=stoppable)
+    return _solve(replace(model, integer=None), LP_OPTIONS, "simplex", budget or Budget(), stoppable=stoppable)
 
 
 def solve_mip(
     model: LinearModel,
     *,
-    time_limit_s: float | None = None,
-    threads: int = 1,
-    seed: int = 0,
+    budget: Budget | None = None,
     absolute_gap: float = 0.0,
     start: Floats | None = None,
     stoppable: bool = False,
@@ -90,12 +81,12 @@ def solve_mip(
     Ctrl-C stops HiGHS and raises; when ``stoppable``, the best point found and its bound come back instead, as at a time
     limit, marked ``interrupted``.
     """
-    options = MIP_OPTIONS | _limits(time_limit_s, threads, seed)
     if start is not None and np.shape(start) != (model.columns,):
         raise SolverError(f"The start has shape {np.shape(start)}; give a value for each of {model.columns} variables.")
     if model.integer is None or not np.any(model.integer):
-        return solve_lp(model, time_limit_s=time_limit_s, threads=threads, seed=seed, stoppable=stoppable)
-    return _solve(model, options, "MIP", start=start, absolute_gap=absolute_gap, stoppable=stoppable)
+        return solve_lp(model, budget=budget, stoppable=stoppable)
+    given = budget or Budget()
+    return _solve(model, MIP_OPTIONS, "MIP", given, start=start, absolute_gap=absolute_gap, stoppable=stoppable)
 
 
 def residual(model: LinearModel, x: Floats) -> float:
@@ -124,23 +115,22 @@ def _solve(
     model: LinearModel,
     options: dict[str, object],
     method: Literal["simplex", "MIP"],
+    budget: Budget,
     *,
     start: Floats | None = None,
     absolute_gap: float = 0.0,
     stoppable: bool = False,
 ) -> Outcome:
     began = perf_counter()
-    time_limit = cast(float, options["time_limit"])
     check_shape(model)
     if np.any(model.lower > model.upper) or np.any(model.row_lower > model.row_upper):
         return Outcome(status="infeasible", seconds=perf_counter() - began, solver="bounds")
     if len(model.coefs) == 0:
         return _solve_box(model, began)
 
-    answer = _ask(model, options, start, absolute_gap, stoppable=stoppable)
+    answer = _ask(model, options | _limits(budget), start, absolute_gap, stoppable=stoppable)
     if answer.verdict == "unsettled":
-        left = max(0.0, time_limit - (perf_counter() - began))
-        answer = _settle(model, options | {"time_limit": left}, stoppable=stoppable)
+        answer = _settle(model, options | _limits(budget), stoppable=stoppable)
     solver = f"HiGHS {answer.version} {method}"
     limit_reached = answer.verdict == "limit"
     bound = answer.mip_bound if method == "MIP" else -math.inf
@@ -416,9 +406,13 @@ def check_shape(model: LinearModel) -> None:
             raise SolverError(f"The linear model's {name} may hold numbers and {-never}, but neither nan nor {never}.")
 
 
-def _limits(time_limit_s: float | None, threads: int, seed: int) -> dict[str, object]:
-    limit = math.inf if time_limit_s is None else max(0.0, float(time_limit_s))
-    return {"time_limit": limit, "threads": int(threads), "random_seed": int(seed) % 2**31}
+def _limits(budget: Budget) -> dict[str, object]:
+    left = budget.left
+    return {
+        "time_limit": math.inf if left is None else left,
+        "threads": budget.threads,
+        "random_seed": budget.seed,
+    }
 
 
 def _row_of_entry(model: LinearModel) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from cellward.exact import Floats, Ints
+from cellward.solve.budget import Budget
 from cellward.solve.newton import Newton
 from cellward.solve.outcome import Outcome, Status
 
@@ -99,7 +100,7 @@ def interior_point(
     square: Floats,
     grow_cost: Floats | None = None,
     accuracy: float = 1e-9,
-    time_limit_s: float | None = None,
+    budget: Budget | None = None,
 ) -> Interior:
     """Minimise Σ absolute·|z| + square·z² + Σ grow_cost·τ over z = matrix·u + constant with condition·u = rhs and the rows."""
     began = perf_counter()
@@ -113,7 +114,7 @@ def interior_point(
             status = search.status(accuracy)
             if status == "optimal":
                 break
-            out_of_time = time_limit_s is not None and perf_counter() - began > time_limit_s
+            out_of_time = budget is not None and budget.over
             best = min(best, max(search.gap, search.residual))
             if out_of_time or steps >= MOST_STEPS or not np.isfinite(best) or not search.step():
                 break

@@ -18,6 +18,7 @@ import numpy as np
 
 from cellward.errors import InputError
 from cellward.exact import Floats
+from cellward.solve.budget import Budget
 from cellward.solve.outcome import Outcome, Status
 from cellward.table.leaf_sums import BLOCK, LeafSums
 
@@ -73,7 +74,7 @@ def least_squares(
     hi: Floats,
     *,
     accuracy: float = 1e-7,
-    time_limit_s: float | None = None,
+    budget: Budget | None = None,
     start: Floats | None = None,
 ) -> LeastSquares:
     """Minimise Σ w·z² over z = N·u with lo ≤ z ≤ hi, all given for every cell; w > 0, bounds may be infinite. ``start``: prices of an earlier answer.
@@ -96,9 +97,8 @@ def least_squares(
         raise InputError(f"lo, hi: cell {i} has no number between {lo[i]} and {hi[i]}; give bounds with lo <= hi")
     if start is not None and start.shape != (sums.equations,):
         raise InputError(f"start: shape {start.shape} for {sums.equations} equations; give the prices of an answer")
-    deadline = math.inf if time_limit_s is None else perf_counter() + time_limit_s
     prices = np.zeros(sums.equations) if start is None else start.astype(np.float64)
-    return _Ascent(sums, w, lo, hi, accuracy, deadline).run(prices)
+    return _Ascent(sums, w, lo, hi, accuracy, budget or Budget()).run(prices)
 
 
 def _dot(x: Floats, y: Floats) -> float:
@@ -125,9 +125,9 @@ class _Ascent:
 
     latest: _Point
 
-    def __init__(self, sums: LeafSums, w: Floats, lo: Floats, hi: Floats, accuracy: float, deadline: float) -> None:
+    def __init__(self, sums: LeafSums, w: Floats, lo: Floats, hi: Floats, accuracy: float, budget: Budget) -> None:
         self.began = perf_counter()
-        self.sums, self.accuracy, self.deadline = sums, accuracy, deadline
+        self.sums, self.accuracy, self.budget = sums, accuracy, budget
         self.w, self.lo, self.hi = sums.arranged(w), sums.arranged(lo), sums.arranged(hi)
         self.h = 0.5 / self.w
         self.scale = sums.diagonal(self.h)
@@ -148,7 +148,7 @@ class _Ascent:
                 if answer.status == "optimal":
                     return answer
             hopeless = size == 0 or waited == PATIENCE
-            if hopeless or self.newton_steps == MOST_NEWTON_STEPS or perf_counter() > self.deadline:
+            if hopeless or self.newton_steps == MOST_NEWTON_STEPS or self.budget.over:
                 break
             share = min(1.0, size / large)
             direction = self._direction(point, min(FORCING, math.sqrt(share)), damping * share)
@@ -215,7 +215,7 @@ class _Ascent:
             rest -= (size / curvature) * image
             turned = rest / diagonal
             shrunk = _dot(rest, turned)
-            if shrunk <= goal or perf_counter() > self.deadline:
+            if shrunk <= goal or self.budget.over:
                 break
             step *= shrunk / size
             step += turned
@@ -241,7 +241,7 @@ class _Ascent:
                 near, near_slope = length, here
             else:
                 far, far_slope = length, here
-            if perf_counter() > self.deadline:
+            if self.budget.over:
                 break
             if far == math.inf:
                 length *= 4.0
@@ -292,7 +292,7 @@ class _Ascent:
         inside = violation <= self.accuracy
         proven = all(residual <= self.accuracy for residual in (gap, stationarity, complementarity))  # no nan is
         status: Status = "unknown" if not inside else "optimal" if proven else "feasible"
-        over = perf_counter() > self.deadline or self.newton_steps == MOST_NEWTON_STEPS
+        over = self.budget.over or self.newton_steps == MOST_NEWTON_STEPS
         return LeastSquares(
             status=status,
             x=z,

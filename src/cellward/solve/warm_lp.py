@@ -11,6 +11,7 @@ import numpy as np
 
 from cellward.errors import SolverError
 from cellward.exact import Floats, Ints
+from cellward.solve.budget import Budget
 from cellward.solve.highs import (
     LP_OPTIONS,
     TRUSTED_RESIDUAL,
@@ -62,11 +63,10 @@ class WarmLp:
     [0.0, 0.875]
     """
 
-    def __init__(self, model: LinearModel, *, seed: int = 0) -> None:
+    def __init__(self, model: LinearModel) -> None:
         check_shape(model)
         self.model = replace(model, lower=model.lower.copy(), upper=model.upper.copy(), integer=None)
         self._columns = np.arange(model.columns, dtype=np.int32)
-        self._seed = seed % 2**31
         self._highs: Any = None
         self._cost: Floats | None = None
         """The objective that HiGHS has, but for its scale."""
@@ -116,20 +116,20 @@ class WarmLp:
 
     # ---- questions -------------------------------------------------------------------------------------------------------------------------
 
-    def solve(self, *, time_limit_s: float | None = None) -> Outcome:
+    def solve(self, *, budget: Budget | None = None) -> Outcome:
         """The least cost of the model as it stands.
 
         Where HiGHS has no answer, or one that violates the model, it is asked again from no basis. Of an infeasible model ``row_duals`` is a ray of
         its dual, where HiGHS has one.
         """
-        return self._answer(self.model.cost, OTHER_BOUNDS, time_limit_s)
+        return self._answer(self.model.cost, OTHER_BOUNDS, budget or Budget())
 
-    def maximise(self, cost: Floats, *, time_limit_s: float | None = None) -> Outcome:
+    def maximise(self, cost: Floats, *, budget: Budget | None = None) -> Outcome:
         """The most of another objective; ``bound`` is then no less than it.
 
         ``row_duals`` y bound it: cost − Aᵀ·y is ≤ 0 where x is at its lower bound and ≥ 0 at its upper one.
         """
-        found = self._answer(-np.asarray(cost, np.float64), OTHER_OBJECTIVE, time_limit_s)
+        found = self._answer(-np.asarray(cost, np.float64), OTHER_OBJECTIVE, budget or Budget())
         if found.x is None:
             return replace(found, bound=-found.bound)
         duals = None if found.row_duals is None else -found.row_duals
@@ -140,7 +140,7 @@ class WarmLp:
         h = self._loaded()
         basis, kept = h.getBasis(), (self.model.lower[columns], self.model.upper[columns])
         self.restrict(columns, lower, upper)
-        verdict = VERDICTS.get(self._run(self.model.cost, OTHER_BOUNDS, None, iterations))
+        verdict = VERDICTS.get(self._run(self.model.cost, OTHER_BOUNDS, Budget(), iterations))
         objective = float(h.getInfo().objective_function_value) / self._scale
         self.restrict(columns, *kept)
         h.setBasis(basis)
@@ -154,7 +154,7 @@ class WarmLp:
         """The model in a new HiGHS object, without an objective."""
         highspy = import_highs()
         h = highspy.Highs()
-        for name, value in (LP_OPTIONS | {"output_flag": False, "threads": 1, "random_seed": self._seed}).items():
+        for name, value in (LP_OPTIONS | {"output_flag": False, "threads": 1}).items():
             h.setOptionValue(name, value)
         pass_model(highspy, h, self.model, np.zeros(self.model.columns))
         return h
@@ -169,9 +169,9 @@ class WarmLp:
             self._highs = None
             raise SolverError(f"HiGHS refused to change the rows of a model of {self.model.rows} rows.")
 
-    def _answer(self, cost: Floats, options: Options, time_limit_s: float | None, *, again: bool = True) -> Outcome:
+    def _answer(self, cost: Floats, options: Options, budget: Budget, *, again: bool = True) -> Outcome:
         began = perf_counter()
-        word = self._run(cost, options, time_limit_s)
+        word = self._run(cost, options, budget)
         h, verdict, violation = self._highs, VERDICTS.get(word), math.nan
         solver = f"HiGHS {h.version()} simplex"
         if verdict == "infeasible":
@@ -201,22 +201,24 @@ class WarmLp:
         self._highs = None
         if not again:
             raise SolverError(f"{solver} stopped with {word} at a point that violates the model by {violation:.3g}.")
-        left = None if time_limit_s is None else time_limit_s - (perf_counter() - began)
         try:
-            return self._answer(cost, AFRESH, left, again=False)
+            return self._answer(cost, AFRESH, budget, again=False)
         finally:
             self._highs = None  # the next question starts as usual
 
-    def _run(self, cost: Floats, options: Options, time_limit_s: float | None, iterations: int | None = None) -> str:
+    def _run(self, cost: Floats, options: Options, budget: Budget, iterations: int | None = None) -> str:
         """Ask HiGHS, in minimisation; its word."""
         h = self._loaded()
         if cost is not self._cost:
             self._cost, self._scale = cost, cost_scale(cost)
             h.changeColsCost(self.model.columns, self._columns, cost * self._scale)
         # HiGHS counts its time from the start of the object, its iterations from the start of the run.
-        limit = math.inf if time_limit_s is None else h.getRunTime() + max(0.0, time_limit_s)
-        most = 2**31 - 1 if iterations is None else iterations
-        for name, value in (options | {"time_limit": limit, "simplex_iteration_limit": most}).items():
+        limits = {
+            "time_limit": math.inf if (left := budget.left) is None else h.getRunTime() + left,
+            "simplex_iteration_limit": 2**31 - 1 if iterations is None else iterations,
+            "random_seed": budget.seed,
+        }
+        for name, value in (options | limits).items():
             h.setOptionValue(name, value)
         import_highs().Highs.resetGlobalScheduler(True)  # see highs.py: a thread's pool may have another size
         try:

@@ -44,8 +44,7 @@ class ByCones:
             square=costs.square,
             huber=costs.huber,
             delta=costs.delta,
-            time_limit_s=budget.left,
-            threads=budget.threads,
+            budget=budget,
         )
         if answer.x is None or answer.status == "infeasible":
             return Continuous("infeasible" if answer.status == "infeasible" else "unknown", self.name, answer.solver)

@@ -13,7 +13,8 @@ import numpy as np
 from cellward.exact import Floats, Ints
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, FormName, capped, checked, still_most
 from cellward.protect.adjustment.distance import Norm
-from cellward.protect.engine import Adapter, asked
+from cellward.protect.engine import Adapter
+from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
@@ -180,8 +181,8 @@ def _ask(
         row_lower=row_lower / unit,
         row_upper=row_upper / unit,
     )
-    outcome = asked(
-        budget, solver, model, columns=model.columns, rows=model.rows, threads=budget.threads, seed=budget.seed, stoppable=True
+    outcome = ask(
+        solver, model, columns=model.columns, rows=model.rows, budget=budget, stoppable=True
     )  # fmt: skip
     return outcome if outcome.x is None else replace(outcome, x=outcome.x * unit), scale
 

@@ -15,6 +15,7 @@ import numpy as np
 from cellward.exact import Floats, Ints
 from cellward.protect.adjustment.continuous import AdjustmentProblem, prices, value
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
 
@@ -35,10 +36,10 @@ def _rows(entries: tuple[Ints, Ints, Floats], shape: tuple[int, int]) -> tuple[I
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
 
-def _maximise(lp: WarmLp, cost: Floats, time_limit_s: float | None) -> Floats | None:
+def _maximise(lp: WarmLp, cost: Floats, budget: Budget | None) -> Floats | None:
     """The point of the largest cost·x; None where the solver has none."""
     model = lp.model
-    outcome = ask(lp.maximise, cost, columns=model.columns, rows=model.rows, time_limit_s=time_limit_s)
+    outcome = ask(lp.maximise, cost, columns=model.columns, rows=model.rows, budget=budget)
     return outcome.x
 
 
@@ -116,11 +117,11 @@ class DeviationFace:
             )
         )
 
-    def towards(self, direction: Floats, time_limit_s: float | None = None) -> Floats | None:
+    def towards(self, direction: Floats, budget: Budget | None = None) -> Floats | None:
         """The deviations on the face that are farthest in a direction (one number a cell)."""
         cost = np.zeros(self._lp.model.columns)
         cost[: len(direction)] = direction
-        found = _maximise(self._lp, cost, time_limit_s)
+        found = _maximise(self._lp, cost, budget)
         return None if found is None else found[: len(direction)]
 
 
@@ -218,14 +219,14 @@ class MultiplierFace:
             )
         )
 
-    def towards(self, direction: Floats, time_limit_s: float | None = None) -> Floats | None:
+    def towards(self, direction: Floats, budget: Budget | None = None) -> Floats | None:
         """The multipliers of the levels that are farthest in a direction (one number a cell at risk); inf: without end."""
         model = self._lp.model
         place = np.zeros(model.rows)
         place[self.cell] = direction * self.sense
         row = np.repeat(np.arange(model.rows), np.diff(model.indptr))
         cost = np.bincount(model.indices, -model.coefs * place[row], model.columns).astype(float)
-        found = _maximise(self._lp, cost, time_limit_s)
+        found = _maximise(self._lp, cost, budget)
         if found is None:
             return None
         price = np.bincount(row, model.coefs * found[model.indices], model.rows)[self.cell] * self._scale

@@ -27,7 +27,8 @@ from cellward.audit.potentials import distances
 from cellward.errors import SolverError
 from cellward.exact import LARGEST, NO_BOUND, Bools, Floats, Ints
 from cellward.protect.adjustment.repair import EFFORT, Repair
-from cellward.protect.engine import Adapter, asked
+from cellward.protect.engine import Adapter
+from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.flow import CLAIMS, FAILURES, residual, solve_flow
 from cellward.solve.model import FlowModel
@@ -193,7 +194,7 @@ class _Sending:
         """The flow, or why there is none."""
         if budget.over:
             return "unknown"
-        outcome = asked(budget, self.how.solver, model, columns=model.arcs)
+        outcome = ask(self.how.solver, model, columns=model.arcs, budget=budget)
         if outcome.x is None:
             return "infeasible" if outcome.status == "infeasible" else "unknown"
         flow = np.rint(outcome.x).astype(np.int64)

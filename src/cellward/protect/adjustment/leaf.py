@@ -195,7 +195,7 @@ class Nearest:
             absolute=weight,
             square=np.zeros(form.classes),
             accuracy=ROUGH,
-            time_limit_s=budget.left,
+            budget=budget,
         )
         return self.classes.spread(found.x + centre) if np.isfinite(found.x).all() else None
 
@@ -222,7 +222,7 @@ def _run(form: Compact, rows: Rows, budget: Budget, **costs: Floats) -> Interior
         square=square * (unit**2 / price),
         grow_cost=None if grow_cost is None else grow_cost * (growth / price),
         accuracy=ACCURACY,
-        time_limit_s=budget.left,
+        budget=budget,
     )
     return replace(
         found,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,10 +29,14 @@ NEAR = 1e-6
 """A value this near to the grid, in steps, is on it."""
 LARGE = 200_000
 """Cells of an array from which its leaf form is not written out."""
-MOST_TERMS = 250_000
-"""Numbers in the leaves' matrix up to which rounded leaves are improved."""
+MOST_TERMS = 1_000_000
+"""Numbers in the leaves' matrix up to which rounded leaves are improved many at once."""
 DESCENTS = 60
-"""How often all leaves are tried."""
+"""How often all leaves are tried, many at once."""
+MOST_ALONE = 5_000
+"""Leaves up to which they are improved one by one where each of them moves many cells: steps that pay alone then hardly ever pay together."""
+DESCENTS_ALONE = 5
+"""How often all leaves are tried, one by one."""
 PAYS = 1e-12
 """A move pays when it makes the table cheaper by more than this share: less is the error of the floats it is told by."""
 LARGEST_COST = 2**40
@@ -126,19 +130,44 @@ class RoundedLeaves:
         return out
 
     def descended(self, v: Ints, allowed: AllowedSet, budget: Budget) -> Ints:
-        """v made cheaper by steps of single leaves, many at once, as long as that pays.
-
-        All leaves are asked what one step up and one down would cost each on its own. Leaves share totals, so steps that pay alone need not pay
-        together: the best of them are taken, half as many each time that all of them do not pay. One alone always does.
-        """
-        if self.form is None or self.form.matrix.nnz > MOST_TERMS:
+        """v made cheaper by steps of single leaves, as long as that pays."""
+        if self.form is None:
             return v
-        matrix, costs = self.form.matrix.tocsc(), self.problem.costs
-        leaves, moving = matrix.shape[1], self.problem.moving
-        cell, leaf = moving[matrix.indices], np.repeat(np.arange(leaves), np.diff(matrix.indptr))
+        matrix = self.form.matrix.tocsc()
         coefs = np.unique(np.concatenate((matrix.data, -matrix.data)))
-        if len(coefs) * len(v) > MOST_TERMS:
-            return v
+        if max(matrix.nnz, len(coefs) * len(v)) <= MOST_TERMS:
+            return self._many_at_once(matrix, coefs, v, allowed, budget)
+        return self._one_by_one(matrix, v, allowed, budget) if matrix.shape[1] <= MOST_ALONE else v
+
+    def _one_by_one(self, matrix: Any, v: Ints, allowed: AllowedSet, budget: Budget) -> Ints:
+        """Each leaf in turn, on the cells that it moves."""
+        moving, costs, v = self.problem.moving, self.problem.costs, v.copy()
+        for _ in range(DESCENTS_ALONE):
+            gained = False
+            for part in map(slice, matrix.indptr[:-1], matrix.indptr[1:]):
+                cells, move = moving[matrix.indices[part]], matrix.data[part] * self.step
+                own, a, lo, hi = costs.of_cells(cells), self.fine.a[cells], allowed.lo[cells], allowed.hi[cells]
+                now = own.value((v[cells] - a) / self.factor)
+                for then in (v[cells] + move, v[cells] - move):
+                    inside = np.all((lo <= then) & (then <= hi))
+                    if inside and own.value((then - a) / self.factor) < now * (1 - PAYS):
+                        v[cells] = then
+                        gained = True
+                        break
+                if budget.over:
+                    return v
+            if not gained:
+                break
+        return v
+
+    def _many_at_once(self, matrix: Any, coefs: Ints, v: Ints, allowed: AllowedSet, budget: Budget) -> Ints:
+        """All leaves are asked what one step up and one down would cost each on its own.
+
+        Leaves share totals, so steps that pay alone need not pay together: the best of them are taken, half as many each time that all of them do
+        not pay. One alone always does.
+        """
+        costs, leaves, moving = self.problem.costs, matrix.shape[1], self.problem.moving
+        cell, leaf = moving[matrix.indices], np.repeat(np.arange(leaves), np.diff(matrix.indptr))
         place = np.searchsorted(coefs, matrix.data)  # and ~place is that of the other sign, counted from the end
         value, many = costs.value((v - self.fine.a) / self.factor), leaves
         for _ in range(DESCENTS):

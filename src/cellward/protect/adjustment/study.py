@@ -284,7 +284,7 @@ class DisclosureStudy:
         return MultiplierFace(self.problem, o.z, o.multipliers, self.cells, self.senses)
 
     def _farthest(self, direction: Floats) -> Floats:
-        found = self._multipliers.towards(direction, self.budget.time_limit_s)
+        found = self._multipliers.towards(direction, self.budget.again())
         if found is None:
             raise SolverError("the multipliers of the levels were not found; give more time")
         return found * self._unit
@@ -391,14 +391,14 @@ class DisclosureStudy:
         settled, others = True, [found.z]
         draws = np.random.default_rng(seed)
         for _ in range(count):
-            other = face.towards(draws.normal(size=len(z)), self.budget.time_limit_s)
+            other = face.towards(draws.normal(size=len(z)), self.budget.again())
             settled &= other is not None
             if other is not None and not any(_alike(other, seen) for seen in others):
                 others.append(other)
         ends = np.array([z[at], z[at]])
         for k, i in enumerate(at.tolist()):
             for side, sign in enumerate((-1.0, 1.0)):
-                end = face.towards(np.where(np.arange(len(z)) == i, sign, 0.0), self.budget.time_limit_s)
+                end = face.towards(np.where(np.arange(len(z)) == i, sign, 0.0), self.budget.again())
                 settled &= end is not None
                 if end is not None:
                     ends[side, k] = end[i] / self._unit

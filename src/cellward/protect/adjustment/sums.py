@@ -45,7 +45,7 @@ class BySums:
             problem.lo,
             problem.hi,
             accuracy=FINE if problem.relations.cells < LARGE else ROUGH,
-            time_limit_s=budget.left,
+            budget=budget,
         )
         words = f"least squares by prices on the equations ({found.newton_steps} Newton steps, {found.steps} of conjugate gradients)"
         check = Check(0.0, found.residual, max(found.gap, found.stationarity, found.complementarity))

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from cellward.protect.engine import Adapter, asked
+from cellward.protect.engine import Adapter
 from cellward.protect.lattice.improvement import Improvement
 from cellward.protect.lattice.problem import Block, Found, none_found
+from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.highs import solve_mip
@@ -43,10 +44,9 @@ class BranchAndBound:
             start = None if first.x is None else first.x.astype(float)
         model, part, tellable = block.problem.model, block.part, block.problem.tellable
         question, unit, _ = block.question(block.leaf_costs)
-        outcome = asked(
-            budget, self.solver, question, columns=len(part), threads=budget.threads, seed=budget.seed,
-            absolute_gap=1 - 1e-3, start=start, stoppable=True,
-        )  # fmt: skip
+        outcome = ask(
+            self.solver, question, columns=len(part), budget=budget, absolute_gap=1 - 1e-3, start=start, stoppable=True
+        )
         engine = self.name
         if outcome.x is None:
             return Found(none_found(outcome, question, engine), engine)
@@ -55,9 +55,8 @@ class BranchAndBound:
         if short and not outcome.limit_reached and not outcome.interrupted:
             # Its bound was a hair above a whole number, and it took the next one for proven: another engine, in whole numbers, goes on.
             engine = f"{self.name} and CP-SAT"
-            outcome = asked(
-                budget, self.whole_solver, question, columns=len(part), seed=budget.seed, start=outcome.x
-            )  # fmt: skip
+            alone = budget.part(threads=1)
+            outcome = ask(self.whole_solver, question, columns=len(part), budget=alone, start=outcome.x)
             if outcome.x is None:
                 return Found(none_found(outcome, question, engine), engine)
         assert outcome.x is not None

@@ -182,7 +182,7 @@ class Capacity:
             )
         )
 
-    def cuts(self, q: Floats | Ints, time_left: float | None = None) -> list[Cut]:
+    def cuts(self, q: Floats | Ints, budget: Budget | None = None) -> list[Cut]:
         """Cuts that these quantities violate, one for each requirement that fails at them; they may be fractions between allowed ones.
 
         The problems of an attacker are scheduled: some push all its levels at once, and then the largest level is taken first, and after each problem
@@ -192,7 +192,7 @@ class Capacity:
         for k, asked in enumerate(self._left(q)):
             self.effort.listed += _problems(self.asked[k])
             if len(asked):
-                found += _Separation(self, k, asked, q, time_left).cuts()
+                found += _Separation(self, k, asked, q, budget).cuts()
         return found
 
     def _left(self, q: Floats) -> list[Levels]:
@@ -216,8 +216,8 @@ class Capacity:
 class _Separation:
     """One attacker's problems at one point."""
 
-    def __init__(self, capacity: Capacity, k: int, asked: Levels, q: Floats, time_left: float | None) -> None:
-        self.capacity, self.asked, self.q, self.time_left = capacity, asked, q, time_left
+    def __init__(self, capacity: Capacity, k: int, asked: Levels, q: Floats, budget: Budget | None) -> None:
+        self.capacity, self.asked, self.q, self.budget = capacity, asked, q, budget
         self.rows, self.free = capacity._rows, capacity._free
         lb, ub = capacity._box(k)
         a = capacity.instance.a[self.free]
@@ -289,7 +289,7 @@ class _Separation:
                 cost,
                 columns=len(cost),
                 rows=self.rows.equations,
-                time_limit_s=self.time_left,
+                budget=self.budget,
             )
         except SolverError:  # no cut comes of it; whether the level is met is for the audit to say, which is exact
             return np.inf, None

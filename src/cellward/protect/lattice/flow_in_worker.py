@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cellward.protect.engine import Adapter, asked
+from cellward.protect.engine import Adapter
 from cellward.protect.lattice.problem import Found, LatticeProblem
+from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.flow import solve_flow
 
@@ -31,7 +32,7 @@ class FlowInWorker:
     def solve(self, problem: LatticeProblem, budget: Budget) -> Found:
         """The optimum, or that there is no flow."""
         moves = problem.moves
-        outcome = asked(budget, self.solver, moves.flow, columns=moves.flow.arcs)
+        outcome = ask(self.solver, moves.flow, columns=moves.flow.arcs, budget=budget)
         if outcome.x is None:
             return Found("unknown" if outcome.status == "unknown" else "infeasible", self.name)
         x = moves.columns(outcome.x)

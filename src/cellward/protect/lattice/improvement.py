@@ -106,7 +106,6 @@ class _ImprovementSearch:
         self.step = 1
         self.two = budget.threads > 1 and bool(np.all(question.row_lower == question.row_upper))
         self.engines: list[str] = []
-        self.interrupted = False
         self.cost = question.cost.astype(np.int64)
         self.row = np.repeat(np.arange(question.rows, dtype=np.int64), np.diff(question.indptr))
         self.by_column = np.argsort(question.indices, kind="stable")
@@ -117,8 +116,6 @@ class _ImprovementSearch:
     def found(self) -> Found:
         """What came of it, with the relaxation's bound."""
         engine = " + ".join(self.engines)
-        if self.interrupted:
-            self.budget.stop()
         if self.x is None:
             return Found("unknown", engine)
         value, least = int(self.model.columns.cost[self.part] @ self.x), self.model.least(self.part)
@@ -130,9 +127,8 @@ class _ImprovementSearch:
     def _reduced_costs(self, duals: Floats | None) -> Floats:
         q = self.question
         if duals is None:
-            outcome = ask(
-                solve_lp, replace(q, integer=None), columns=q.columns, rows=q.rows, time_limit_s=self.budget.left, seed=self.budget.seed
-            )  # fmt: skip
+            alone = self.budget.part(threads=1)
+            outcome = ask(solve_lp, replace(q, integer=None), columns=q.columns, rows=q.rows, budget=alone)
             duals = outcome.row_duals
         if duals is None:
             return q.cost.copy()
@@ -147,7 +143,7 @@ class _ImprovementSearch:
     @property
     def going(self) -> bool:
         """Whether there is a rounding, a better one is possible, and nobody wants us to stop."""
-        return self.x is not None and self.value > self.target and not self.budget.over and not self.interrupted
+        return self.x is not None and self.value > self.target and not self.budget.over
 
     def take(self, x: Ints, engine: str) -> bool:
         """Believe a point if it is a rounding, keep it if it costs no more than the best; whether it costs less."""
@@ -187,19 +183,16 @@ class _ImprovementSearch:
             return
         if len(broken) <= self.effort.few_broken * len(whole):
             size = max(SMALLEST, 20 * len(broken))
-            while self.x is None and not self.budget.over and not self.interrupted and size < len(whole):
+            while self.x is None and not self.budget.over and size < len(whole):
                 free = self.around(broken, size, self.reduced >= 0)
-                outcome = solve_cpsat(self.restricted(free, whole), time_limit_s=self._sub_limit, seed=self.budget.seed)
-                self.interrupted |= outcome.interrupted
+                outcome = ask(solve_cpsat, self.restricted(free, whole), columns=len(free), budget=self._share())
                 if outcome.x is not None:
                     whole[free] = np.rint(outcome.x).astype(np.int64)
                     self.take(whole, "CP-SAT around the fractional columns")
                 size *= 3
-        if self.x is None and not self.budget.over and not self.interrupted:
-            outcome = solve_cpsat(
-                self.question, time_limit_s=self.budget.left, threads=STARTERS, seed=self.budget.seed, start=self.vertex, first=True
-            )  # fmt: skip
-            self.interrupted |= outcome.interrupted
+        if self.x is None and not self.budget.over:
+            many = self.budget.part(threads=STARTERS)
+            outcome = ask(solve_cpsat, self.question, columns=len(whole), budget=many, start=self.vertex, first=True)
             if outcome.x is not None:
                 self.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
 
@@ -250,10 +243,11 @@ class _ImprovementSearch:
     def _decide(self, chosen: list[tuple[_Kind, Ints]], most: float) -> list[bool]:
         """Solve neighbourhoods at the same time, take what is better, and learn how large the next may be; which were better."""
         assert self.x is not None
-        limit = self._sub_limit
+        share = self._share()
+        limit = share.time_limit_s
         with ThreadPoolExecutor(1) as second:
-            asked = [second.submit(self._by_highs, free, limit) for _, free in chosen[1:]]
-            outcomes = [self._by_cpsat(chosen[0][1], limit), *(each.result() for each in asked)]
+            asked = [second.submit(self._by_highs, free, share) for _, free in chosen[1:]]
+            outcomes = [self._by_cpsat(chosen[0][1], share), *(each.result() for each in asked)]
         gains = []
         for (way, free), outcome in zip(chosen, outcomes, strict=True):
             x = self.x.copy()
@@ -271,26 +265,20 @@ class _ImprovementSearch:
             gains.append(gain)
         return gains
 
-    @property
-    def _sub_limit(self) -> float | None:
-        """Seconds for one neighbourhood."""
+    def _share(self) -> Budget:
+        """What one neighbourhood may use."""
         left = self.budget.left
-        return None if left is None else min(left, max(SUB_LEAST_S, SUB_SHARE * left))
+        return self.budget.part(None if left is None else max(SUB_LEAST_S, SUB_SHARE * left), threads=1)
 
-    def _by_cpsat(self, free: Ints, limit: float | None) -> Outcome:
+    def _by_cpsat(self, free: Ints, budget: Budget) -> Outcome:
         assert self.x is not None
-        outcome = solve_cpsat(
-            self.restricted(free, self.x), time_limit_s=limit, seed=self.budget.seed, start=self.x[free].astype(float)
-        )
-        self.interrupted |= outcome.interrupted
-        return outcome
+        start = self.x[free].astype(float)
+        return ask(solve_cpsat, self.restricted(free, self.x), columns=len(free), budget=budget, start=start)
 
-    def _by_highs(self, free: Ints, limit: float | None) -> Outcome:
+    def _by_highs(self, free: Ints, budget: Budget) -> Outcome:
         assert self.x is not None
-        return ask(
-            solve_mip, self.restricted(free, self.x), columns=len(free), time_limit_s=limit, seed=self.budget.seed,
-            absolute_gap=self.step - 1e-3,
-        )  # fmt: skip
+        gap = self.step - 1e-3
+        return ask(solve_mip, self.restricted(free, self.x), columns=len(free), budget=budget, absolute_gap=gap)
 
     def _some_layers(self, layers: list[Ints], eligible: Bools, size: int) -> Ints:
         """Random layers of a random dimension until there are enough columns."""
@@ -362,8 +350,7 @@ class _ImprovementSearch:
         limit = None if self.budget.left is None else WALK_SHARE * self.budget.left
         most = self.effort.walk_positions if limit is None else math.inf
         part = self.budget.part(limit)
-        outcome = ask(solve_walk, road, part, columns=len(self.part), target=self.target, positions=most)
-        self.interrupted |= outcome.interrupted
+        outcome = ask(solve_walk, road, columns=len(self.part), budget=part, target=self.target, positions=most)
         if outcome.x is not None:
             self.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")
 

@@ -126,7 +126,7 @@ class ProtectedSearch:
         """Add the cuts that v violates; how many there are."""
         fresh = 0
         for guard in self.guards:
-            for cut in guard.cuts(v, self.budget.left):
+            for cut in guard.cuts(v, self.budget):
                 row = row_of(self.model, cut)
                 if row is None:
                     continue

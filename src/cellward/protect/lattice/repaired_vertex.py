@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from cellward.protect.engine import Adapter, asked
+from cellward.protect.engine import Adapter
 from cellward.protect.lattice.linear import independent, linear
 from cellward.protect.lattice.problem import Found, LatticeProblem
 from cellward.protect.lattice.vertex import HIGHS_LP, WHOLE, relax, relaxed_bound
+from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.highs import solve_lp
@@ -39,9 +40,8 @@ class RepairedVertex:
         if not np.any(np.abs(vertex.x - x) > WHOLE):
             return Found("feasible", "vertex", x, model.proven(x, tellable=problem.tellable)[1])
         question, _, _ = linear(model, equations, np.arange(problem.size), model.columns.cost, problem.rows)
-        outcome = asked(
-            budget, self.solver, question, columns=problem.size, seed=budget.seed, start=vertex.x, first=True
-        )
+        alone = budget.part(threads=1)
+        outcome = ask(self.solver, question, columns=problem.size, budget=alone, start=vertex.x, first=True)
         if outcome.x is None:
             return Found("infeasible" if outcome.status == "infeasible" else "unknown", self.name)
         return Found("feasible", self.name, np.rint(outcome.x).astype(np.int64), relaxed_bound(problem, vertex))

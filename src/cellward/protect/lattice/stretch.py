@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cellward.exact import Bools, Floats, Ints
 from cellward.solve import worker
+from cellward.solve.budget import Budget
 from cellward.solve.flow import least_circulation
 from cellward.solve.outcome import Outcome
 
@@ -84,12 +85,12 @@ def walk_on(
     *,
     noise: float,
     sweeps: float,
-    time_limit_s: float | None = None,
+    budget: Budget | None = None,
     least: int | None = None,
     lane: int = 0,
 ) -> Outcome:
-    """Walk so many ``sweeps`` over all dimensions, or until the time limit, a cost of ``least``, or Ctrl-C (then ``interrupted``)."""
-    limit = None if time_limit_s is None else max(0.0, time_limit_s)
+    """Walk so many ``sweeps`` over all dimensions, or until the time is up, a cost of ``least``, or Ctrl-C (then ``interrupted``)."""
+    limit = None if budget is None else budget.left
     task = functools.partial(
         _stretch, noise=noise, sweeps=sweeps, time_limit_s=limit, least=least, asked_at=monotonic()
     )

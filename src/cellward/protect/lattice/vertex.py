@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cellward.exact import Ints
-from cellward.protect.engine import Adapter, asked, first_answer
+from cellward.protect.engine import Adapter, first_answer
 from cellward.protect.lattice.branch_and_bound import BranchAndBound
 from cellward.protect.lattice.improvement import Improvement
 from cellward.protect.lattice.linear import blocks, leaf_costs, linear, unit_of
 from cellward.protect.lattice.problem import Block, BlockEngine, Found, LatticeProblem, Vertex, none_found
+from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 
@@ -28,9 +29,7 @@ def relax(problem: LatticeProblem, budget: Budget, equations: Ints | None = None
     model = problem.model
     every, kept = np.arange(problem.size), problem.equations if equations is None else equations
     question, unit, used = linear(model, kept, every, model.columns.cost, problem.rows)
-    outcome = asked(
-        budget, solver, question, columns=len(every), rows=question.rows, threads=budget.threads, seed=budget.seed, stoppable=True
-    )  # fmt: skip
+    outcome = ask(solver, question, columns=len(every), rows=question.rows, budget=budget, stoppable=True)
     if outcome.x is None:
         return Vertex(none_found(outcome, question, HIGHS_LP))
     if outcome.status == "feasible":  # stopped at the limit before the vertex was optimal

@@ -22,7 +22,7 @@ STRETCHES: Final = 60
 LEAST_STRETCH_S: Final = 0.25
 
 
-def solve_walk(road: Road, budget: Budget, *, target: int, positions: float) -> Outcome:
+def solve_walk(road: Road, *, budget: Budget, target: int, positions: float) -> Outcome:
     """The best rounding met (x of every step, its cost as objective); at Ctrl-C the best so far, ``interrupted``.
 
     A walk ends when it has looked at so many ``positions``, and the same road then has the same walk; with a time limit it cools down in time. It
@@ -60,10 +60,10 @@ class _Walk:
     def start(road: Road, lane: int) -> _Walk:
         return _Walk(road, road.steps, math.inf, lane, np.random.default_rng([road.seed, lane]))
 
-    def on(self, noise: float, sweeps: float, time_limit_s: float | None, target: int) -> bool:
+    def on(self, noise: float, sweeps: float, budget: Budget, target: int) -> bool:
         """One stretch; whether Ctrl-C ended it."""
         road = replace(self.road, seed=int(self.rng.integers(2**62)))
-        out = walk_on(road, noise=noise, sweeps=sweeps, time_limit_s=time_limit_s, least=target, lane=self.lane)
+        out = walk_on(road, noise=noise, sweeps=sweeps, budget=budget, least=target, lane=self.lane)
         if isinstance(out, Stretch) and out.x is not None:
             self.road = replace(road, steps=out.x.astype(np.int64))
             if out.least < self.least:
@@ -84,8 +84,8 @@ def _go(walks: list[_Walk], budget: Budget, target: int, positions: float) -> bo
             if progress >= 1:
                 return False
             done += each
-            time = None if limit is None else min(max(limit / STRETCHES, LEAST_STRETCH_S), limit * (1 - spent))
-            stretch = HOT * (COLD / HOT) ** progress, each, time, target
+            part = budget.part(None if limit is None else max(limit / STRETCHES, LEAST_STRETCH_S))
+            stretch = HOT * (COLD / HOT) ** progress, each, part, target
             others: list[Future[bool]] = [second.submit(walk.on, *stretch) for walk in walks[1:]]
             try:
                 if walks[0].on(*stretch):

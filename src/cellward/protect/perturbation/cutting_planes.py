@@ -14,11 +14,11 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from cellward.exact import Bools, Floats, Ints
-from cellward.protect.engine import asked
 from cellward.protect.lattice.capacity import SWAPPED_FROM, Capacity, Cut
 from cellward.protect.lattice.told_box import BetweenMultiples
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs, Master, MasterForm, best_form, equation_form
+from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
@@ -76,7 +76,7 @@ class CuttingPlanes:
     def _planes(self, lo: Ints, hi: Ints, known: list[Cut]) -> tuple[FractionalOptimum, list[Cut]]:
         """Cutting planes between these bounds; all cuts ever found come back too."""
         form = best_form(self.intervals.instance, lo, hi, self.costs)
-        master, found, seen = Master(form, self.budget.seed), list(known), {cut.mark for cut in known}
+        master, found, seen = Master(form), list(known), {cut.mark for cut in known}
         master.add(known)
         while True:
             self.rounds += 1
@@ -85,7 +85,7 @@ class CuttingPlanes:
                 status: Literal["infeasible", "unknown"] = "infeasible" if outcome.status == "infeasible" else "unknown"
                 return FractionalOptimum(status, self._engine(form, master.added)), found
             v = np.clip(form.values(outcome.x), lo, hi)
-            cuts = [cut for guard in self.guards for cut in guard.cuts(v, self.budget.left)]
+            cuts = [cut for guard in self.guards for cut in guard.cuts(v, self.budget)]
             # A cut that the master holds and yet is missed is missed by the solver's tolerance.
             held = {cut.mark for cut in master.cuts}
             fresh = [cut for cut in cuts if cut.mark not in held]
@@ -149,7 +149,7 @@ class CuttingPlanes:
         model = _joined(
             form.model, len(cell), np.ones(len(cell)), [(values, pick, sides, sides), (rows, None, least, none)]
         )
-        outcome = asked(self.budget, solve_mip, model, columns=model.columns, seed=self.budget.seed, absolute_gap=0.5)
+        outcome = ask(solve_mip, model, columns=model.columns, budget=self.budget.part(threads=1), absolute_gap=0.5)
         return None if outcome.x is None else outcome.x[form.model.columns :] < 0.5
 
     # ---- boxes: sitting on an end is a choice -----------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class CuttingPlanes:
     def _on_ends(self, told: BetweenMultiples) -> FractionalOptimum:
         """Cuts on who sits on which end: first at the plain optimum, which often has enough of them, then with the choices as 0 or 1."""
         form = best_form(self.intervals.instance, self.lo, self.hi, self.costs)
-        master = Master(form, self.budget.seed)
+        master = Master(form)
         outcome = master.solve(self.budget)
         duals = None if outcome.x is None else master.multipliers(outcome, self.intervals.instance.relations.equations)
         return replace(self._choosing(told, form, outcome), multipliers=duals)
@@ -178,7 +178,7 @@ class CuttingPlanes:
             integer=np.ones(model.columns, bool),
         )
         form = replace(form, b=csr_array(form.b * float(step)), model=steps)
-        outcome = asked(self.budget, solve_mip, steps, columns=steps.columns, seed=self.budget.seed)
+        outcome = ask(solve_mip, steps, columns=steps.columns, budget=self.budget.part(threads=1))
         return self._choosing(told, form, outcome)
 
     def _choosing(self, told: BetweenMultiples, form: MasterForm, outcome: Outcome) -> FractionalOptimum:
@@ -190,7 +190,7 @@ class CuttingPlanes:
             self.rounds += 1
             v = np.clip(form.values(outcome.x[: form.model.columns]), self.lo, self.hi)
             q = _sitting(told, v)
-            fresh = [cut for guard in self.guards for cut in guard.cuts(q, self.budget.left)]
+            fresh = [cut for guard in self.guards for cut in guard.cuts(q, self.budget)]
             fresh = [cut for cut in fresh if cut.mark not in seen]
             engine = self._engine(name, len(added))
             if not fresh or self.budget.over or self.rounds > MOST_ROUNDS:
@@ -203,8 +203,8 @@ class CuttingPlanes:
             added += fresh
             seen |= {cut.mark for cut in fresh}
             model = self._with_choices(form, told, added)
-            outcome = asked(
-                self.budget, solve_mip, model, columns=model.columns, seed=self.budget.seed, absolute_gap=1e-7
+            outcome = ask(
+                solve_mip, model, columns=model.columns, budget=self.budget.part(threads=1), absolute_gap=1e-7
             )
             name = None
         status: Literal["infeasible", "unknown"] = "infeasible" if outcome.status == "infeasible" else "unknown"
@@ -221,7 +221,7 @@ class CuttingPlanes:
             for asked in levels:
                 risky[asked.cell[asked.cell < n]] = True
         enough = q * np.concatenate((risky, risky))
-        while cuts := [cut for guard in self.guards for cut in guard.cuts(enough, self.budget.left)]:
+        while cuts := [cut for guard in self.guards for cut in guard.cuts(enough, self.budget)]:
             more = np.unique(np.concatenate([cut.at[cut.coef > 0] for cut in cuts]))
             more = more[(q[more] > 0) & (enough[more] == 0)]
             if not len(more) or self.budget.over:

@@ -15,9 +15,9 @@ import numpy as np
 
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
-from cellward.protect.engine import asked
 from cellward.protect.lattice.capacity import Cut
 from cellward.protect.perturbation.master import Costs, MasterForm, equation_form
+from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
@@ -77,7 +77,9 @@ def _inside(
             row_lower=np.concatenate((model.row_lower, least)),
             row_upper=np.concatenate((model.row_upper, np.full(len(cuts), np.inf))),
         )
-    outcome = asked(budget, solve_lp, model, columns=model.columns, rows=model.rows, seed=budget.seed, stoppable=True)
+    outcome = ask(
+        solve_lp, model, columns=model.columns, rows=model.rows, budget=budget.part(threads=1), stoppable=True
+    )
     return form.values(outcome.x) if outcome.status == "optimal" and outcome.x is not None else None
 
 

@@ -135,7 +135,6 @@ class Master:
     """The linear program of a form, with cuts."""
 
     form: MasterForm
-    seed: int
     cuts: list[Cut] = field(default_factory=list)
     added: int = 0
     _idle: list[int] = field(default_factory=list)
@@ -161,13 +160,13 @@ class Master:
     @property
     def _warm(self) -> WarmLp:
         if self._lp is None:
-            self._lp = WarmLp(self.form.model, seed=self.seed)
+            self._lp = WarmLp(self.form.model)
         return self._lp
 
     def solve(self, budget: Budget) -> Outcome:
         """The optimum with the cuts so far."""
         lp = self._warm
-        return ask(lp.solve, columns=self.form.model.columns, rows=lp.model.rows, time_limit_s=budget.left)
+        return ask(lp.solve, columns=self.form.model.columns, rows=lp.model.rows, budget=budget)
 
     def purge(self, v: Floats) -> None:
         """Drop the cuts that have been slack for long."""
