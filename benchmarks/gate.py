@@ -1,14 +1,15 @@
-"""The gate: random tables, records and options through every method, route and writer; every release is attacked by an outsider. Exits 1 on any break.
+"""The gate: random tables, records and options through every method, route and writer, each release attacked by an outsider; 1 on any break.
 
 python benchmarks/gate.py                    10,000 cases, its section of RESULTS.md
 python benchmarks/gate.py --quick            200 cases, nothing written
 python benchmarks/gate.py --case 1234        one case: what it is, what came of it, what is broken
 python benchmarks/gate.py --cases 1000 --start 5000
 
-The outsider (tests/oracles/outsider.py) shares nothing with the package: it reads release.csv, release.json and τ-ARGUS' outputs by itself, puts up the
-equations from the codes, reads what a release tells out of the documentation, and solves its own linear and integer programs. Broken is a case where a
-cell at risk is exactly disclosed or published as it is, a level does not hold that the certificate claims, less is claimed than was asked, the published
-table does not add up, or an error is no sentence of ours. A case that is refused in a sentence is no break; sentences are counted.
+The outsider (tests/oracles/outsider.py) shares nothing with the package: it reads release.csv, release.json and τ-ARGUS' outputs by itself, puts
+up the equations from the codes, reads what a release tells out of the documentation, and solves its own linear and integer programs. Broken is a
+case where a cell at risk is exactly disclosed or published as it is, a level does not hold that the certificate claims, less is claimed than was
+asked, the published table does not add up, or an error is no sentence of ours. A case that is refused in a sentence is no break; sentences are
+counted.
 """
 
 from __future__ import annotations
@@ -127,9 +128,9 @@ def written(seen: Seen, seconds: float) -> str:
     """The figures in words and tables."""
     cases = sum(seen.state.values())
     parts = [
-        f"{cases:,} cases in {seconds:.0f} s: {seen.state['released']:,} released and not broken, {seen.state['refused']:,} refused in a sentence, "
-        f"**{seen.state['broken']:,} broken**. The outsider looked at {seen.count['cells at risk']:,} cells at risk and {seen.count['claimed levels']:,} "
-        f"claimed levels ({seen.count['known anyway']:,} cells were known to anyone before)."
+        f"{cases:,} cases in {seconds:.0f} s of one core: {seen.state['released']:,} released and not broken, {seen.state['refused']:,} refused in a "
+        f"sentence, **{seen.state['broken']:,} broken**. The outsider looked at {seen.count['cells at risk']:,} cells at risk and "
+        f"{seen.count['claimed levels']:,} claimed levels ({seen.count['known anyway']:,} cells were known to anyone before)."
     ]
     groups = list(dict.fromkeys(group for group, _ in seen.by))
     rows: list[list[object]] = [
@@ -156,9 +157,9 @@ def main() -> int:
     if options.case is not None:
         return show(options.case)
     many = options.cases or (QUICK if options.quick else CASES)
-    began = time.perf_counter()
+    began = time.process_time()
     seen = look(range(options.start, options.start + many))
-    body = written(seen, time.perf_counter() - began)
+    body = written(seen, time.process_time() - began)
     print(body)
     for line in seen.broken[:SHOWN]:
         print(line)

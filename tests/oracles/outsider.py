@@ -24,8 +24,8 @@ MOST_ATTACKERS = 4
 class PublicTable:
     """What anyone knows of a table before it is published.
 
-    ``trees``: hierarchies of every dimension; or ``equations`` by the numbers of cells. ``rows``: ``"records"`` where a count has a row only if there is
-    a record, ``"all"`` where every combination has one, ``"unknown"`` where the rows themselves must tell.
+    ``trees``: hierarchies of every dimension; or ``equations`` by the numbers of cells. ``rows``: ``"records"`` where a count has a row only if
+    there is a record, ``"all"`` where every combination has one, ``"unknown"`` where the rows themselves must tell.
     """
 
     dims: tuple[str, ...]
@@ -183,7 +183,15 @@ def _levels(
     """Whether an attacker is kept as far away as the certificate claims, by what the rows and values really tell it."""
     knows = {rows[i]: own for i, own in attacker.known.items() if i < len(rows)}
     region = _region(
-        public, published, secret, equations, before, unit, paper=claim.kind == "paper", whole=attacker.whole, knows=knows
+        public,
+        published,
+        secret,
+        equations,
+        before,
+        unit,
+        paper=claim.kind == "paper",
+        whole=attacker.whole,
+        knows=knows,
     )
     for i, (below, above, width) in attacker.levels.items():
         if not (below or above or width) or i >= len(rows):
@@ -215,7 +223,9 @@ def _asked(out: Attack, claim: Claim, rows: Sequence[Codes], before: Mapping[Cod
         least = before[codes][0]
         room = asked[0] if least is None else min(asked[0], secret.truth[codes] - least)
         if claimed[0] < room or claimed[1] < asked[1] or claimed[2] < asked[2]:
-            out.broken("less is claimed than was asked", codes, f"{tuple(map(str, claimed))} for {tuple(map(str, asked))}")
+            out.broken(
+                "less is claimed than was asked", codes, f"{tuple(map(str, claimed))} for {tuple(map(str, asked))}"
+            )
 
 
 def _distances(out: Attack, published: Published, claim: Claim | None, secret: Secret, unit: Fraction) -> None:
@@ -241,5 +251,3 @@ def _distances(out: Attack, published: Published, claim: Claim | None, secret: S
             if not far:
                 out.broken("nearer than its level", codes, f"{v} for {a}, asked −{below} +{above}")
                 break
-
-

@@ -100,7 +100,7 @@ def _amounts(given: Any, cells: Sequence[Codes]) -> dict[Codes, Fraction]:
 def known_before(
     cells: Collection[Codes], lower: Fraction | None, upper: Fraction | None, *, rows_tell: bool, unit: Fraction
 ) -> dict[Codes, Bounds]:
-    """What is public before anything is published; ``rows_tell``: counts whose rows exist only where there is a record, which makes them 1 or more."""
+    """What is public before anything is published; ``rows_tell``: counts whose rows exist only where there is a record, so 1 or more."""
     low = lower if not rows_tell else max(lower or Fraction(0), unit)
     return dict.fromkeys(cells, (low, upper))
 
@@ -110,5 +110,3 @@ def within(first: Bounds, second: Bounds) -> Bounds:
     low = second[0] if first[0] is None else first[0] if second[0] is None else max(first[0], second[0])
     high = second[1] if first[1] is None else first[1] if second[1] is None else min(first[1], second[1])
     return low, high
-
-

@@ -11,7 +11,7 @@ from typing import Any
 from direct_tabulation import Records, Rule, judge, tabulate, together
 from outsider import PublicTable, Secret
 from outsider_equations import Codes, Parents
-from random_gate_tables import TOTAL, RandomTable, as_equations, leaves_of, random_table, random_trees
+from random_gate_tables import TOTAL, RandomTable, as_equations, height, leaves_of, random_table, random_trees
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +74,15 @@ def random_gate_case(seed: int) -> GateCase:
     table, records = None, None
     if source == "records":
         records = random_records(rng, route)
-        counts, decimals, size = records.public.counts, 0, max(map(abs, records.secret.truth.values()))
+        counts, decimals, levels = records.public.counts, 0, height(records.public.trees)
     else:
         table = random_table(rng, array=source == "array", several=route != "job")
+        counts, decimals, levels = table.kind == "counts", table.decimals, height(table.public.trees)
         if source == "equations":
             table = as_equations(table)
-        counts, decimals, size = table.kind == "counts", table.decimals, max(map(abs, table.secret.truth.values()))
     if route == "batch" and method == "perturb":
         method = "round"
-    options = _options(rng, method, counts=counts, decimals=decimals, size=size, route=route)
+    options = _options(rng, method, counts=counts, decimals=decimals, levels=levels, route=route)
     case = GateCase(
         seed=seed, source=source, route=route, table=table, records=records, method=method, options=options,
         weights=None if route == "batch" else rng.choices((None, "totals", "equal", "relative"), (6, 1, 1, 1))[0],
@@ -100,7 +100,7 @@ def random_gate_case(seed: int) -> GateCase:
 # ---- options -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _options(rng: Random, method: str, *, counts: bool, decimals: int, size: Fraction, route: str) -> dict[str, Any]:
+def _options(rng: Random, method: str, *, counts: bool, decimals: int, levels: int, route: str) -> dict[str, Any]:
     """Options of a method, most of them as they are."""
     usual = (3, 5, 10) if counts else (5, 10, 50, 100, 500)
     base: Any = rng.choice(usual)
@@ -110,7 +110,7 @@ def _options(rng: Random, method: str, *, counts: bool, decimals: int, size: Fra
     elif roll < 0.12:
         base = 2
     elif roll < 0.2 and route != "batch":
-        base = {0: base, 1: base * rng.choice((1, 2)), 2: base * 2, 3: base * 2, 4: base * 4}
+        base = {0: base} | {level: base * rng.choice((1, 2)) for level in range(1, levels + 1)}
     elif roll < 0.23 and decimals:
         base = "0.5" if decimals == 1 else "0.25"
     out: dict[str, Any] = {}
@@ -195,7 +195,7 @@ def random_records(rng: Random, route: str) -> RandomRecords:
     direct = tabulate(records)
     if not batch and rng.random() < 0.2:
         cells = rng.sample(sorted(direct.cells), 1)
-        rules = (*rules, ("manual", {"cells": {codes: "expert" for codes in cells}, **rng.choice(({}, {"units": 2}))}))
+        rules = (*rules, ("manual", {"cells": dict.fromkeys(cells, "expert"), **rng.choice(({}, {"units": 2}))}))
     public = PublicTable(
         dims=dims,
         trees=trees,

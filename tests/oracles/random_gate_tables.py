@@ -1,4 +1,4 @@
-"""Random tables for the gate, as plain data: codes, hierarchies as mappings of codes to the code above, true values, cells at risk with and without levels."""
+"""Random tables for the gate, as plain data: codes, who stands below whom, true values, cells at risk with levels and without."""
 
 from __future__ import annotations
 
@@ -61,6 +61,11 @@ def leaves_of(trees: Sequence[Parents]) -> list[str]:
     return [code for code in trees[0] if code not in above]
 
 
+def height(trees: Sequence[Sequence[Parents]]) -> int:
+    """How many levels of sums stand above the inner cells."""
+    return sum(max(2 if parent != TOTAL else 1 for tree in own for parent in tree.values()) for own in trees)
+
+
 def closed(inner: Mapping[Codes, Fraction], trees: Sequence[Sequence[Parents]]) -> dict[Codes, Fraction]:
     """The inner cells and all their sums."""
     ups = []
@@ -99,10 +104,7 @@ def random_table(rng: Random, *, array: bool = False, several: bool = True) -> R
         return random_table(rng, array=array, several=several)
     missing = "absent" if array or rng.random() < 0.6 else "zero"
     if missing == "zero":
-        inner |= {
-            codes: Fraction(0) for codes in product(*(leaves_of(own) for own in trees)) if codes not in inner
-        }
-        missing = "zero"
+        inner |= {codes: Fraction(0) for codes in product(*map(leaves_of, trees)) if codes not in inner}
     truth = closed(inner, trees)
     upper = None
     if kind == "counts" and rng.random() < 0.05:
@@ -122,9 +124,7 @@ def random_table(rng: Random, *, array: bool = False, several: bool = True) -> R
     if rng.random() < 0.3:
         rng.shuffle(shown)
     secret = Secret(truth=truth, at_risk=at_risk, fixed=frozenset(fixed))
-    return RandomTable(
-        public=public, secret=secret, kind=kind, decimals=decimals, shown=tuple(shown), missing=missing
-    )
+    return RandomTable(public=public, secret=secret, kind=kind, decimals=decimals, shown=tuple(shown), missing=missing)
 
 
 def as_equations(table: RandomTable) -> RandomTable:
@@ -148,7 +148,12 @@ def as_equations(table: RandomTable) -> RandomTable:
         fixed=frozenset(name[codes] for codes in table.secret.fixed),
     )
     return RandomTable(
-        public=public, secret=secret, kind=table.kind, decimals=table.decimals, shown=tuple(secret.truth), missing="absent"
+        public=public,
+        secret=secret,
+        kind=table.kind,
+        decimals=table.decimals,
+        shown=tuple(secret.truth),
+        missing="absent",
     )
 
 
