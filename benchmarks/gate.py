@@ -45,7 +45,8 @@ class Seen:
     state: Counter[str] = field(default_factory=Counter)
     by: Counter[tuple[str, str]] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, list[int]] = field(default_factory=dict)
+    """The seeds of every kind of break."""
     writers: Counter[str] = field(default_factory=Counter)
     count: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
@@ -97,7 +98,7 @@ def look(seeds: Iterable[int]) -> Seen:
             )
         if state == "broken":
             for kind in dict.fromkeys(f"{case.method}: {kind}{_remark(case, kind)}" for kind, _ in words):
-                seen.kinds[kind] += 1
+                seen.kinds.setdefault(kind, []).append(seed)
             seen.broken.append(f"--case {seed}: {described(case)}: {words[0][0]}, {words[0][1]}")
         if done % 500 == 0:
             print(f"{done:,} cases in {time.perf_counter() - began:.0f} s: {dict(seen.state)}", flush=True)
@@ -139,8 +140,9 @@ def written(seen: Seen, seconds: float) -> str:
     ]
     parts.append(results.table(["method, or source and route", "released", "refused", "broken"], rows))
     if seen.kinds:
-        kinds: list[list[object]] = [[kind, f"{count:,}"] for kind, count in seen.kinds.most_common()]
-        parts.append(results.table(["broken", "cases"], kinds))
+        most = sorted(seen.kinds.items(), key=lambda own: -len(own[1]))
+        kinds: list[list[object]] = [[kind, f"{len(own):,}", ", ".join(map(str, own[:5]))] for kind, own in most]
+        parts.append(results.table(["broken", "cases", "such as --case"], kinds))
     parts.append(results.table(["written and read", "cases"], [[w, f"{c:,}"] for w, c in seen.writers.most_common()]))
     said: list[list[object]] = [[s.replace("|", "/"), f"{c:,}"] for s, c in seen.refusals.most_common(SHOWN)]
     parts.append(results.table(["refused, names and numbers left out", "cases"], said))

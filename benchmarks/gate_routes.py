@@ -92,7 +92,7 @@ def _table(case: GateCase) -> cw.Table:
         made = cw.Table.from_microdata(
             dict(own.records.columns), threads=1, **{k: v for k, v in given.items() if v is not None}
         )
-        return made.find(*_rules(own))
+        return made.find(*_rules(own), waivers=own.waivers, frozen=own.frozen, levels=own.levels or None)
     assert case.table is not None
     table, secret = case.table, case.table.secret
     if case.source == "array":
@@ -176,6 +176,7 @@ def _roles(own: RandomRecords) -> dict[str, Any]:
     r = own.records
     return {
         "dims": list(r.dims), "measure": r.measure, "contributor": r.contributor, "holding": r.holding, "request": r.request,
+        "weight": r.weight,
     }  # fmt: skip
 
 
@@ -378,6 +379,13 @@ def _job(case: GateCase, folder: Path) -> Out:
         said["input"] = {"file": "records.csv"}
         said["roles"] = {k: v for k, v in {**_roles(own), "empty": own.empty}.items() if v is not None}
         said["risk"] = {"rules": [_rule_text(kind, options) for kind, options in own.rules if kind != "manual"]}
+        said["risk"] |= {"waivers": list(own.waivers)} if own.waivers else {}
+        said["risk"] |= {"frozen": [list(codes) for codes in own.frozen]} if own.frozen else {}
+        if own.levels:
+            sides = [dict(zip(("lpl", "upl", "spl"), levels, strict=True)) for levels in own.levels.values()]
+            said["risk"]["levels"] = [
+                {"cell": list(c), **own_levels} for c, own_levels in zip(own.levels, sides, strict=True)
+            ]
         for kind, options in own.rules:
             if kind == "manual":
                 cells = json.dumps([list(codes) for codes in options["cells"]])
@@ -432,6 +440,8 @@ def _toml(section: Mapping[str, Any]) -> str:
 def _toml_value(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f'"{k}" = {_toml_value(v)}' for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 

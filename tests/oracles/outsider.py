@@ -6,6 +6,7 @@ tells. The true table is used only to judge what came out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -101,7 +102,7 @@ def attack(public: PublicTable, published: Published, claim: Claim | None, secre
         rows = list(values)
         for attacker in claim.attackers[:MOST_ATTACKERS]:
             _levels(out, attacker, claim, rows, public, published, secret, equations, before, unit)
-        _asked(out, claim, rows, before, secret)
+        _asked(out, claim, rows, Region(equations, before, unit, whole=True), secret, unit)
     for codes in secret.at_risk:
         if codes in secret.fixed:
             continue
@@ -213,16 +214,17 @@ def _levels(
             out.broken("a claimed level does not hold", codes, words)
 
 
-def _asked(out: Attack, claim: Claim, rows: Sequence[Codes], before: Mapping[Codes, Bounds], secret: Secret) -> None:
-    """Whether all that was asked is claimed; below no more can be asked than the public bound leaves."""
+def _asked(out: Attack, claim: Claim, rows: Sequence[Codes], before: Region, secret: Secret, unit: Fraction) -> None:
+    """Whether all that was asked is claimed; below no more can be asked than what was public ``before`` leaves."""
     place = {codes: i for i, codes in enumerate(rows)}
     for codes, asked in secret.at_risk.items():
         if codes in secret.fixed:
             continue
         claimed = claim.levels.get(place[codes], (Fraction(0),) * 3)
-        least = before[codes][0]
-        room = asked[0] if least is None else min(asked[0], secret.truth[codes] - least)
-        if claimed[0] < room or claimed[1] < asked[1] or claimed[2] < asked[2]:
+        below = asked[0]
+        if claimed[0] < below and (least := before.end(codes, -1)) > -math.inf:
+            below = min(below, secret.truth[codes] - round(least) * unit)
+        if claimed[0] < below or claimed[1] < asked[1] or claimed[2] < asked[2]:
             out.broken(
                 "less is claimed than was asked", codes, f"{tuple(map(str, claimed))} for {tuple(map(str, asked))}"
             )

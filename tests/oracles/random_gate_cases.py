@@ -16,7 +16,10 @@ from random_gate_tables import TOTAL, RandomTable, as_equations, height, leaves_
 
 @dataclass(frozen=True, kw_only=True)
 class RandomRecords:
-    """A file of records with the rules by which its cells are at risk; ``empty`` is None where the default is taken."""
+    """A file of records with the rules by which its cells are at risk; ``empty`` is None where the default is taken.
+
+    ``waivers``: units that consent; ``frozen``: cells that were published before; ``levels``: levels given by cell.
+    """
 
     records: Records
     trees: Mapping[str, tuple[Parents, ...]]
@@ -25,6 +28,9 @@ class RandomRecords:
     secret: Secret
     empty: str | None
     insiders: bool
+    waivers: tuple[str, ...] = ()
+    frozen: tuple[Codes, ...] = ()
+    levels: Mapping[Codes, tuple[int, int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,12 +187,15 @@ def random_records(rng: Random, route: str) -> RandomRecords:
     if request and who != "records":  # a unit asks in any of its records, and everywhere
         columns["asked"] = ["1" if unit == columns["unit"][0] else "0" for unit in columns["unit"]]
     empty = rng.choice(("absent", "absent", "zero", None)) if not batch else None
+    weighted = not batch and rng.random() < 0.12
+    columns["weight"] = [str(rng.randint(1, 3)) for _ in range(n)]
     records = Records(
         columns=columns,
         terms=(dims,),
         measure=None if counts else "amount",
         contributor=None if who == "records" else "unit",
         holding="group" if who == "holdings" else None,
+        weight="weight" if weighted else None,
         request="asked" if request else None,
         sums={dim: _sums(own[0]) for dim, own in zip(dims, trees, strict=True)},
         empty=empty or "absent",
@@ -199,13 +208,24 @@ def random_records(rng: Random, route: str) -> RandomRecords:
     public = PublicTable(
         dims=dims,
         trees=trees,
-        counts=counts,
+        counts=counts and not weighted,
         rows={"absent": "records", "zero": "all", None: "unknown"}[empty],
     )
-    asked = together([judge(direct, rule) for rule in rules])
+    waivers, frozen, levels = (), (), {}
+    if not batch and who != "records" and rng.random() < 0.15:
+        waivers = tuple(sorted({name for name in columns["unit"] if name and rng.random() < 0.3}))
+    if not batch and rng.random() < 0.1:
+        frozen = tuple(rng.sample(sorted(direct.cells), 1))
+    asked = together([judge(direct, rule, waivers) for rule in rules])
+    declared = {codes for kind, options in rules if kind == "manual" for codes in options["cells"]}
+    if declared & set(frozen):  # unsafe by hand and published already: a contradiction
+        frozen = ()
+    if not batch and rng.random() < 0.1:
+        levels = {codes: (1, 2, 0) for codes in rng.sample(sorted(direct.cells), 1) if codes not in frozen}
     secret = Secret(
         truth={codes: cell.value for codes, cell in direct.cells.items()},
-        at_risk={codes: tuple(map(Fraction, levels)) for codes, levels in asked.items()},
+        at_risk={codes: tuple(map(Fraction, own)) for codes, own in {**asked, **levels}.items() if codes not in frozen},
+        fixed=frozenset(frozen),
     )
     return RandomRecords(
         records=records,
@@ -215,6 +235,9 @@ def random_records(rng: Random, route: str) -> RandomRecords:
         secret=secret,
         empty=empty,
         insiders=rng.random() < 0.5,
+        waivers=waivers,
+        frozen=frozen,
+        levels=levels,
     )
 
 

@@ -121,6 +121,9 @@ def random_table(rng: Random, *, array: bool = False, several: bool = True) -> R
     shown = [codes for codes in truth if totals or codes in inner]
     if missing == "zero":  # rows of 0 may be left out, and are then put in
         shown = [codes for codes in shown if truth[codes] or codes in at_risk or codes in fixed or rng.random() < 0.5]
+        for k, own in enumerate(trees):  # every code stands somewhere: a flat dimension has no others
+            for code in sorted(set(leaves_of(own)) - {codes[k] for codes in shown}):
+                shown.append(next(codes for codes in inner if codes[k] == code))
     if rng.random() < 0.3:
         rng.shuffle(shown)
     secret = Secret(truth=truth, at_risk=at_risk, fixed=frozenset(fixed))
