@@ -51,11 +51,15 @@ class PublicTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Secret:
-    """The true table, by which an attack is judged; ``at_risk``: levels below, above and sliding, all 0 where a cell at risk has none."""
+    """The true table, by which an attack is judged; ``at_risk``: levels below, above and sliding, all 0 where a cell at risk has none.
+
+    ``insiders``: what units know that claims are to hold against: of the cells they contribute to, their contribution and whether nobody else does.
+    """
 
     truth: Mapping[Codes, Fraction]
     at_risk: Mapping[Codes, tuple[Fraction, Fraction, Fraction]]
     fixed: frozenset[Codes] = frozenset()
+    insiders: Mapping[str, Mapping[Codes, tuple[Fraction, bool]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,16 @@ def attack(public: PublicTable, published: Published, claim: Claim | None, secre
     if published.method["name"] == ADJUSTMENT:
         _distances(out, published, claim, secret, unit)
         return out
-    exact = _region(public, published, secret, equations, before, unit, paper=False, whole=True)
+    exact = _region(published, secret, equations, before, unit, paper=False, whole=True)
     if claim is not None and claim.shown:
         rows = list(values)
         for attacker in claim.attackers[:MOST_ATTACKERS]:
-            _levels(out, attacker, claim, rows, public, published, secret, equations, before, unit)
+            _levels(out, attacker, claim, rows, published, secret, equations, before, unit)
+        for name in secret.insiders:
+            try:
+                _insider(out, name, published, secret, equations, before, unit)
+            except NoTableError as error:
+                out.broken("no table is left", next(iter(values)), f"{name}: {error}")
         _asked(out, claim, rows, Region(equations, before, unit, whole=True), secret, unit)
     for codes in secret.at_risk:
         if codes in secret.fixed:
@@ -137,7 +146,6 @@ def _adds_up(
 
 
 def _region(
-    public: PublicTable,
     published: Published,
     secret: Secret,
     equations: Sequence[Equation],
@@ -174,7 +182,6 @@ def _levels(
     attacker: ClaimedAttacker,
     claim: Claim,
     rows: Sequence[Codes],
-    public: PublicTable,
     published: Published,
     secret: Secret,
     equations: Sequence[Equation],
@@ -184,7 +191,6 @@ def _levels(
     """Whether an attacker is kept as far away as the certificate claims, by what the rows and values really tell it."""
     knows = {rows[i]: own for i, own in attacker.known.items() if i < len(rows)}
     region = _region(
-        public,
         published,
         secret,
         equations,
@@ -212,6 +218,34 @@ def _levels(
         if low > float(a - below) + slack or high < float(a + above) - slack or high - low < float(width) - slack:
             words = f"{attacker.name}: [{low:g}, {high:g}] around {a}, claimed −{below} +{above} wide {width}"
             out.broken("a claimed level does not hold", codes, words)
+
+
+def _insider(
+    out: Attack,
+    name: str,
+    published: Published,
+    secret: Secret,
+    equations: Sequence[Equation],
+    before: Mapping[Codes, Bounds],
+    unit: Fraction,
+) -> None:
+    """Whether a unit works out a cell at risk beside one of its own: it knows what it contributes, and cells where it is alone."""
+    own = secret.insiders[name]
+    knows: dict[Codes, Bounds] = {codes: (share, share if alone else None) for codes, (share, alone) in own.items()}
+    region = _region(published, secret, equations, before, unit, paper=False, whole=True, knows=knows)
+    near = set(own)
+    for equation in equations:
+        if any(codes in own for codes, _ in equation.terms):
+            near |= {codes for codes, _ in equation.terms}
+    for codes in secret.at_risk:
+        if codes not in near or codes in secret.fixed or own.get(codes, (0, False))[1]:
+            continue
+        out.levels += 1
+        truth = float(secret.truth[codes] / unit)
+        if region.only_value(codes, truth):
+            anyway = {c: within(before[c], knows.get(c, (None, None))) for c in published.values}
+            if not Region(equations, anyway, unit, whole=True).only_value(codes, truth):
+                out.broken("exactly disclosed to an insider", codes, f"{name} knows that it is {secret.truth[codes]}")
 
 
 def _asked(out: Attack, claim: Claim, rows: Sequence[Codes], before: Region, secret: Secret, unit: Fraction) -> None:

@@ -8,10 +8,13 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from direct_tabulation import Records, Rule, judge, tabulate, together
+from direct_tabulation import DirectTable, Records, Rule, judge, tabulate, together
 from outsider import PublicTable, Secret
 from outsider_equations import Codes, Parents
 from random_gate_tables import TOTAL, RandomTable, as_equations, height, leaves_of, random_table, random_trees
+
+INSIDERS = 3
+"""So many units that stand behind cells at risk attack."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +230,9 @@ def random_records(rng: Random, route: str) -> RandomRecords:
         at_risk={codes: tuple(map(Fraction, own)) for codes, own in {**asked, **levels}.items() if codes not in frozen},
         fixed=frozenset(frozen),
     )
+    insiders = rng.random() < 0.5
+    if insiders and not {kind for kind, _ in rules} & {"p_percent", "dominance", "prior_posterior"}:
+        secret = replace(secret, insiders=_insiders(direct, secret))
     return RandomRecords(
         records=records,
         trees=dict(zip(dims, trees, strict=True)),
@@ -234,11 +240,25 @@ def random_records(rng: Random, route: str) -> RandomRecords:
         public=public,
         secret=secret,
         empty=empty,
-        insiders=rng.random() < 0.5,
+        insiders=insiders,
         waivers=waivers,
         frozen=frozen,
         levels=levels,
     )
+
+
+def _insiders(table: DirectTable, secret: Secret) -> dict[str, dict[Codes, tuple[Fraction, bool]]]:
+    """The largest of the cells at risk: what each contributes to every cell, and whether it is alone there."""
+    ranked = [table.cells[codes].ranked[:2] for codes in secret.at_risk]
+    units = list(dict.fromkeys(unit for own in ranked for unit, _, _ in own))[:INSIDERS]
+    return {
+        unit[1]: {
+            codes: (cell.units[unit][1], len(cell.units) == 1)
+            for codes, cell in table.cells.items()
+            if unit in cell.units
+        }
+        for unit in units
+    }
 
 
 def _sums(tree: Parents) -> tuple[tuple[str, tuple[str, ...]], ...]:

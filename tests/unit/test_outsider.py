@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -87,6 +88,16 @@ def test_rows_tell_that_there_is_a_record():
     two = PublicTable(dims=("A", "B"), trees=(FLAT, FLAT), counts=True, rows="unknown")
     assert two.rows_tell({("a", "a"): Fraction(1), ("b", "b"): Fraction(1)})
     assert not two.rows_tell({("a", "a"): Fraction(1), ("a", "b"): Fraction(1)})
+
+
+def test_an_insider_takes_its_neighbour_apart():
+    truth = {("a",): 7, ("b",): 8, ("Total",): 15}
+    shown = published({("a",): 5, ("b",): 10, ("Total",): 15}, {**ROUNDED, "base": ["5", "5", "1"]})
+    known = {"Smith": {("a",): (Fraction(7), True), ("Total",): (Fraction(7), False)}}
+    asked = secret(truth, {("a",): (1, 1, 0), ("b",): (1, 1, 0)})
+    assert kinds(PUBLIC, shown, claim({0: (1, 1, 0), 1: (1, 1, 0)}), asked) == []
+    told_to = attack(PUBLIC, shown, claim({0: (1, 1, 0), 1: (1, 1, 0)}), replace(asked, insiders=known))
+    assert [(one.kind, one.cell) for one in told_to.breaks] == [("exactly disclosed to an insider", ("b",))]
 
 
 def test_less_may_not_be_claimed_than_was_asked():
