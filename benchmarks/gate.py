@@ -67,7 +67,7 @@ def one(seed: int, *, tell: bool = False) -> tuple[GateCase, str, list[tuple[str
                 traceback.print_exc()
             return case, "broken", [("an error that is no sentence", f"{type(error).__name__}: {error}")], None, None
     found = attack(case.public, out.published, out.claim, _known(case, out))
-    wrong = [("files disagree", words) for words in out.wrong]
+    wrong = [(words.split(" '")[0], words) for words in out.wrong]
     wrong += [(b.kind, f"{b.cell}: {b.words}") for b in found.breaks]
     return case, "broken" if wrong else "released", wrong, out, found
 

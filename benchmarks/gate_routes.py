@@ -17,7 +17,7 @@ from typing import Any
 import measure  # noqa: F401  # isort: skip (finds the oracles)
 import typer
 from outsider_equations import Codes, Parents
-from outsider_reading import Claim, Published, read_claim, read_code_value, read_grid, read_release
+from outsider_reading import Claim, Published, read_claim, read_code_value, read_grid, read_release, runnable
 from random_gate_cases import GateCase, RandomRecords
 from random_gate_tables import TOTAL, RandomTable
 
@@ -235,7 +235,12 @@ def _invoked(case: GateCase, folder: Path, words: list[str]) -> Out:
     """What a command came to, in this process: files, or a sentence and an exit code."""
     said, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
-        code = _commands().main(args=words, prog_name="cellward", standalone_mode=False)
+        try:
+            code = _commands().main(args=words, prog_name="cellward", standalone_mode=False)
+        except Exception as error:
+            if hasattr(error, "format_message"):  # a wrong word on the command line
+                raise Refused(error.format_message()) from None
+            raise
     if code:
         raise Refused(f"exit {code}: {(errors.getvalue().strip().splitlines() or ['?'])[-1]}")
     facts = json.loads(said.getvalue())
@@ -500,6 +505,7 @@ def _folder(case: GateCase, folder: Path) -> Out:
     published = read_release(folder, case.public.dims)
     out = Out(published, read_claim(folder / "certificate.json.gz"))
     out.writers = ["release.csv"]
+    out.wrong += [f"a spreadsheet would run {text!r}" for text in runnable(folder / "release.csv")]
     return out
 
 

@@ -18,6 +18,8 @@ from typing import Any
 Codes = tuple[str, ...]
 _PLAIN = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
 
+_RUN = re.compile(r"[=+@\t\r]|-.")
+
 
 class UnreadableError(Exception):
     """The files are not what the documentation says they are."""
@@ -71,7 +73,21 @@ def read_rows(path: Path, dims: Sequence[str]) -> dict[Codes, Fraction]:
         name = f"published {name}"
     if head != [*dims, name]:
         raise UnreadableError(f"the columns are {head}, not {[*dims, name]}")
-    return _by_codes([(tuple(row[:-1]), row[-1]) for row in rows if len(row) == len(head) or _short(row)])
+    return _by_codes(
+        [(tuple(map(_as_code, row[:-1])), row[-1]) for row in rows if len(row) == len(head) or _short(row)]
+    )
+
+
+def runnable(path: Path) -> list[str]:
+    """Fields of a CSV that a spreadsheet would run instead of showing them."""
+    with path.open(encoding="utf-8", newline="") as file:
+        fields = {text for row in csv.reader(file) for text in row}
+    return sorted(text for text in fields if _RUN.match(text) and not _PLAIN.fullmatch(text))
+
+
+def _as_code(text: str) -> str:
+    """A code that is written as text, behind an apostrophe, because a spreadsheet would run it."""
+    return text[1:] if text.startswith("'") and _RUN.match(text[1:]) else text
 
 
 def _short(row: list[str]) -> bool:

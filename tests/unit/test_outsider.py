@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 from outsider import PublicTable, Secret, attack
 from outsider_equations import equations_of
-from outsider_reading import Claim, ClaimedAttacker, Published, UnreadableError, read_grid, read_release
+from outsider_reading import (
+    Claim,
+    ClaimedAttacker,
+    Published,
+    UnreadableError,
+    read_grid,
+    read_release,
+    read_rows,
+    runnable,
+)
 from outsider_told import known_before, told
 from random_gate_cases import random_gate_case
 
@@ -162,6 +171,12 @@ def test_files_are_read_strictly(tmp_path):
         (tmp_path / "release.csv").write_text(text)
         with pytest.raises(UnreadableError):
             read_release(tmp_path, ["A"])
+
+
+def test_labels_that_a_spreadsheet_would_run_are_found(tmp_path):
+    (tmp_path / "release.csv").write_text("A,value\n=1+1,-5\n'@sum,5\n-,0\n")
+    assert runnable(tmp_path / "release.csv") == ["=1+1"]
+    assert set(read_rows(tmp_path / "release.csv", ["A"])) == {("=1+1",), ("@sum",), ("-",)}
 
 
 def test_grids_are_read_block_by_block(tmp_path):
