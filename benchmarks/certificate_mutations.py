@@ -41,6 +41,7 @@ import exact_lp
 import integer_points
 import releases
 from bank import BANK, causey_cox_ernst
+from fixed_keys import key_of
 from random_tables import random_case
 from results import table
 
@@ -1313,7 +1314,7 @@ def expanded(content: Json, rng: Random) -> Json:
 
 # ---- valid certificates --------------------------------------------------------------------------------------------------------------------------
 
-KEY = bytes(32)
+KEY = key_of(0)
 
 
 def bank(seed: int = 0) -> Iterator[tuple[str, Json]]:

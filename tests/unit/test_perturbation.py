@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward.protect.perturbation.intervals import PerturbationIntervals
@@ -102,11 +103,11 @@ def test_cells_at_risk_are_held_to_an_end_drawn_from_the_key():
     table = asking(cw.Table.from_array(SMALL), [5, 6, 9], 0, 0)
     seen = set()
     for k in range(20):
-        p = cw.CellPerturbation(within=3).protect(table, key=bytes([k]) * 32)
+        p = cw.CellPerturbation(within=3).protect(table, key=key_of(k))
         moved = p.values[[5, 6, 9]] - p.instance.a[[5, 6, 9]]
         assert set(np.abs(moved).tolist()) == {3}
         seen.add(tuple(moved.tolist()))
-        again = cw.CellPerturbation(within=3).protect(table, key=bytes([k]) * 32)
+        again = cw.CellPerturbation(within=3).protect(table, key=key_of(k))
         assert again.values.tolist() == p.values.tolist()
     assert len(seen) > 3
 
@@ -117,7 +118,7 @@ def test_ends_that_cannot_be_held_together_are_changed_in_as_few_cells_as_possib
         [10, 10, 20], [[1, 1, -1]], sensitive=[0, 1], lpl=[0, 0], upl=[0, 0], spl=[0, 0], upper=[None, None, 21]
     )
     for k in range(8):
-        p = cw.CellPerturbation(within=2).protect(table, key=bytes([k]) * 32)
+        p = cw.CellPerturbation(within=2).protect(table, key=key_of(k))
         assert p.status == "optimal"
         assert sorted((p.values[:2] - 10).tolist()) in ([-2, 2], [-2, -2])
 
