@@ -11,7 +11,6 @@ attacker must still think possible, f and g the tables of Figure 3. Amounts are 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -183,11 +182,11 @@ class Problem:
 
     @property
     def too_near(self) -> bool:
-        """Within a distance: whether some cell's levels leave less to draw its value from than they span, so that the method refuses."""
+        """Within a distance: whether some cell's levels leave less than twice their span to draw its value from, so that the method refuses."""
         for spy in self.spies if self.form == "distance" else ():
             for i, (lpl, upl, _) in self.asked(spy).items():
                 t = 0 if self.grid.fixed[i] else self.grid.base[i]
-                if 0 <= min(t, self.half[i] - upl) + min(t, self.half[i] - lpl) < lpl + upl:
+                if 0 <= min(t, self.half[i] - upl) + min(t, self.half[i] - lpl) < 2 * (lpl + upl):
                     return True
         return False
 
@@ -528,8 +527,4 @@ def exists_in_decimals(problem: Problem) -> bool:
     """Whether nothing shows that all protected perturbations have fractions without an end of decimals."""
     if problem.jumps:
         return Jumps(problem, Program.ends_in_decimals).solve() is not None
-    if problem.form == "base":
-        return figure_3(problem)[0].ends_in_decimals()
-    ends = [sorted(set(left(problem, i))) for i in problem.held]
-    choices = (dict(zip(problem.held, chosen, strict=True)) for chosen in itertools.product(*ends))
-    return any(figure_3(problem, held=held)[0].ends_in_decimals() for held in choices)
+    return figure_3(problem)[0].ends_in_decimals()

@@ -62,7 +62,7 @@ def _refusal(case: Case) -> list[str]:
     try:
         p = case.protect()
     except cw.InputError as error:
-        return [] if "less to draw its value from" in str(error) else [f"seed {case.seed}: {error}"]
+        return [] if "to draw its value from" in str(error) else [f"seed {case.seed}: {error}"]
     return [f"seed {case.seed}: {p.status}, though levels leave too little to draw from"]
 
 

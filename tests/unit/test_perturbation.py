@@ -117,11 +117,11 @@ def test_cells_at_risk_are_published_anywhere_within_as_the_key_draws():
 
 
 def test_a_drawn_value_leaves_room_for_the_levels():
-    """Levels of 2 within 5: v is drawn from a − 3 … a + 3, so that a ± 2 stays within 5 of it."""
-    table = asking(cw.Table.from_array(SMALL), [5, 9], 2, 2)
+    """Levels of 1 within 4: v is drawn from a − 3 … a + 3, so that a ± 1 stays within 4 of it."""
+    table = asking(cw.Table.from_array(SMALL), [5, 9], 1, 1)
     seen = set()
     for k in range(40):
-        p = cw.CellPerturbation(within=5).protect(table, key=key_of(k))
+        p = cw.CellPerturbation(within=4).protect(table, key=key_of(k))
         assert p.protected and p.release()
         seen |= set((p.values - p.instance.a)[[5, 9]].tolist())
     assert seen == set(range(-3, 4))
@@ -130,10 +130,13 @@ def test_a_drawn_value_leaves_room_for_the_levels():
 def test_a_distance_that_leaves_too_little_to_draw_from_is_refused_with_the_remedy():
     """Levels of 3 within 3 leave the value itself, and whoever knows the levels would read it off."""
     table = asking(cw.Table.from_array(SMALL, dims=["row", "column"]), [5], 3, 3)
-    for within in (3, 4, 5):
-        with pytest.raises(cw.InputError, match=r"\(1, 1\), which asks for 3 below and 3 above, .* at least 6$"):
+    for within in (3, 5, 8):
+        with pytest.raises(
+            cw.InputError,
+            match=r"\(1, 1\), which asks for 3 below and 3 above, .* at least 9, one and a half times both levels$",
+        ):
             cw.CellPerturbation(within=within).protect(table)
-    assert cw.CellPerturbation(within=6).protect(table).protected
+    assert cw.CellPerturbation(within=9).protect(table).protected
     assert cw.CellPerturbation(within=3, ignore_levels=True).protect(table).status == "optimal"
 
 
