@@ -23,6 +23,7 @@ import measure  # isort: skip (finds the oracles)
 import adjustment_check
 import adjustment_rivals as rivals
 import inversion_attack
+from fixed_keys import key_of
 from measure import wait
 from results import SHARED, Report, run_parts, table
 
@@ -31,7 +32,7 @@ from cellward.instance import Instance
 from cellward.protect.adjustment import engines
 from cellward.protect.adjustment.attempt import AdjustmentAttempt
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous
-from cellward.protect.adjustment.draws import Room
+from cellward.protect.adjustment.needs import Room
 from cellward.solve.blas import blas_threads
 from cellward.solve.budget import Budget
 from cellward.table.relations import Relations
@@ -51,7 +52,7 @@ MAXIMA = {
 """Paper 002, Table 3: the largest percent deviations under L∞ of the cells at risk and of the others."""
 NINENEW_PERCENT = {"l1": 1.56, "l1-2": 1.59}
 """Printed as 1.55 and 1.56 in Table 2; Table 3 has 1.56 for the former."""
-KEY = bytes(range(32))
+KEY = key_of("adjustment")
 PAPER: dict[str, Any] = {"senses": "up", "jitter": 0, "grid": None}
 FACTOR = {"l2": 4.0, "l1": 3.0, "linf": 3.0}
 """How many times faster than the rivals, geometric mean over the six."""

@@ -19,6 +19,7 @@ import census
 import rounding_rivals as rivals
 import zero_restricted_check
 from enumeration import every_rounding
+from fixed_keys import key_of
 from paper_000 import FIGURE_1, FIGURE_2C, figure_5
 from results import Report, table, write_section
 from zero_restricted_check import RoundingByFlow
@@ -83,10 +84,10 @@ def network_speed(report: Report, sizes: list[int], *, quick: bool = False) -> N
         method.protect(cw.Table.from_array(values[:2, :2]))
         instance = Instance.of(cw.Table.from_array(values))
         started = time.perf_counter()
-        protection = method.solve(instance, Budget(), bytes(32))
+        protection = method.solve(instance, Budget(), key_of(0))
         ours = time.perf_counter() - started
         started = time.perf_counter()
-        again = method.solve(instance, Budget(), bytes(32))
+        again = method.solve(instance, Budget(), key_of(0))
         known = time.perf_counter() - started
         started = time.perf_counter()
         protection.release()

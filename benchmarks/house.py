@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fixed_keys import key_of
 from results import SHARED, Report, table, write_section
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,7 +40,7 @@ HAIR = 5e-4
 AGAIN, MOST_S = 3, 1200.0
 """How often a case is measured again, and after how many seconds of all cases none is."""
 CHILD_S = 420.0
-KEY = bytes(range(32))
+KEY = key_of("house")
 Done = dict[str, float | None]
 """Seconds elapsed, those of the processor, and the gap."""
 

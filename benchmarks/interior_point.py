@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from fixed_keys import key_of
 from measure import wait
 from results import SHARED, Report, run_parts, table
 
@@ -70,7 +71,7 @@ def posed(name: str, norm: str, repeats: int) -> Posed:
 
     with patched(leaf, "interior_point", seen), suppress(_Seen):
         method = cw.ControlledAdjustment(norm=norm, senses="up", jitter=0, grid=None, form="leaf")
-        method.protect(cw.read(CSPLIB / f"{name}.jj"), key=bytes(32))
+        method.protect(cw.read(CSPLIB / f"{name}.jj"), key=key_of(0))
     problem, costs = given[0]
     diagonals: list[Floats] = []
     factorise = Newton.factorise

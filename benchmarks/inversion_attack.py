@@ -33,8 +33,10 @@ from numpy.typing import NDArray
 from results import Report, run_parts, table
 
 import cellward as cw
-from cellward.protect.adjustment import draws as drawing
 from cellward.protect.adjustment.method import JITTER
+from cellward.protect.adjustment.needs import LEAST_STEPS, drawn_levels
+from cellward.protect.draws import Draws
+from cellward.table.labels import Labels
 from cellward.table.sensitivity import Sensitivity
 
 Ints = NDArray[np.int64]
@@ -140,7 +142,7 @@ def drawn_range(value: Ints, jitter: float, percent: int = PERCENT) -> tuple[Int
     first = asked(value, percent)
     if jitter == 0:
         return first, first
-    return first, first + np.maximum(np.floor(first * jitter).astype(np.int64), drawing.LEAST_STEPS)
+    return first, first + np.maximum(np.floor(first * jitter).astype(np.int64), LEAST_STEPS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,9 +351,10 @@ def released(key: bytes, true: Case, shift: int = 0, jitter: float = JITTER, per
     """The cells at risk as published under a key, each on its level; ``shift``: after a revision by so much."""
     a = true.a[true.cells] + shift
     asks, cells = asked(a, percent), true.cells
-    sense = np.where(drawing.draw(key, "sense", cells, np.ones_like(a)) == 1, 1, -1)
-    up = drawing.drawn_levels(key, cells, asks, np.full_like(a, 10**12), jitter, 1, "up")
-    down = drawing.drawn_levels(key, cells, asks, a, jitter, 1, "down")
+    draws = Draws(key, Labels(len(true.a)))
+    sense = np.where(draws.bits("sense", cells), 1, -1)
+    up = drawn_levels(draws, cells, asks, np.full_like(a, 10**12), jitter, 1, "up")
+    down = drawn_levels(draws, cells, asks, a, jitter, 1, "down")
     return [int(x) for x in a + np.where(sense > 0, up, -down)]
 
 
@@ -368,14 +371,27 @@ def _fresh(times: int) -> Callable[[int, Case], list[set[int]]]:
 
 
 def _same(**second: Any) -> Callable[[int, Case], list[set[int]]]:
-    """Twice under one key, the second time with other options: the sense is the same."""
+    """Twice under one key, the second time with other options: the sense and the fraction are the same."""
 
     def look(seed: int, true: Case) -> list[set[int]]:
         key = secret_key("again", seed)
         two = zip(released(key, true), released(key, true, **second), strict=True)
-        return [_values(pairs(v) & pairs(w, **second)) for v, w in two]
+        return [{b for b, s in pairs(v) & pairs(w, **second) if _one_fraction(b, s, v, w, second)} for v, w in two]
 
     return look
+
+
+def _one_fraction(b: int, sense: int, v: int, w: int, second: dict[str, Any]) -> bool:
+    """Whether one fraction draws both published values of a cell of this value and sense."""
+    (one, wide), (two, wider) = (_steps(b, sense, x, **given) for x, given in ((v, {}), (w, second)))
+    return one * (wider + 1) < (two + 1) * (wide + 1) and two * (wide + 1) < (one + 1) * (wider + 1)
+
+
+def _steps(b: int, sense: int, v: int, jitter: float = JITTER, percent: int = PERCENT) -> tuple[int, int]:
+    """How far above its level a cell was drawn, and how far it could have been."""
+    level = int(asked(np.array([b]), percent)[0])
+    wide = max(int(level * jitter), LEAST_STEPS)
+    return abs(v - b) - level, wide if sense > 0 else min(wide, max(b - level, 0))
 
 
 def _revised(shift: int, *, same: bool) -> Callable[[int, Case], list[set[int]]]:
@@ -394,7 +410,7 @@ def _revised(shift: int, *, same: bool) -> Callable[[int, Case], list[set[int]]]
 
 def _sense_known(seed: int, true: Case) -> list[set[int]]:
     key = secret_key("again", seed)
-    senses = np.where(drawing.draw(key, "sense", true.cells, np.ones_like(true.cells)) == 1, 1, -1).tolist()
+    senses = np.where(Draws(key, Labels(len(true.a))).bits("sense", true.cells), 1, -1).tolist()
     return [{b for b, s in pairs(v) if s == own} for v, own in zip(released(key, true), senses, strict=True)]
 
 

@@ -25,6 +25,7 @@ import rounding_check
 import rounding_rivals as rivals
 import seeded_tables
 from bank import causey_cox_ernst
+from fixed_keys import key_of
 from measure import certified, size, wait
 from results import Report, run_parts, table
 
@@ -80,7 +81,7 @@ def solved(method: cw.ControlledRounding, made: cw.Table, budget: Budget | None 
     """A result and its seconds from Instance to Protection."""
     instance = Instance.of(made)
     began = time.perf_counter()
-    p = method.solve(instance, budget or Budget(), bytes(32))
+    p = method.solve(instance, budget or Budget(), key_of(0))
     return p, time.perf_counter() - began
 
 

@@ -9,11 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from fixed_keys import key_file
 from results import SHARED, Report, table
 
 import cellward as cw
 
-KEY = "5eed" * 16
 SAME = ("release.csv", "release.json", "certificate.json.gz", "sums.certificate.json.gz", "findings.csv")
 
 JOBS = {
@@ -103,7 +103,10 @@ def figures(report: Report, *, quick: bool) -> None:
 
 def _run(folder: Path, name: str, text: str, k: int, *, coalitions: bool) -> dict[str, object]:
     """One run of a job by the command line; what it says."""
-    end = f'\n[attackers]\ncoalitions = {str(coalitions).lower()}\n[output]\nfolder = "{name}{k}"\nkey = "{KEY}"\n'
+    end = (
+        f'\n[attackers]\ncoalitions = {str(coalitions).lower()}\n[output]\nfolder = "{name}{k}"\nkey_file = "key.txt"\n'
+    )
+    key_file(folder / "key.txt")
     job = folder / f"{name}{k}.toml"
     job.write_text("\n".join(line.strip() for line in text.splitlines()) + end)
     command = [sys.executable, "-c", "from cellward.cli import main; main()", "run", str(job), "--json"]

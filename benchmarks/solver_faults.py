@@ -34,6 +34,7 @@ import random_tables
 import release_check
 import zero_restricted
 from faulty_solvers import EVERY, KINDS, PLACES, Trap, broken
+from fixed_keys import key_of
 from random_releases import Released
 from releases import by_hand
 from results import table
@@ -171,7 +172,7 @@ def run_one(kind: str, place: str, seed: int) -> Run:
     with broken(place, trap), _recorded(ends):
         p = out.attempt(
             "round",
-            lambda: method.protect(one.case.table, weights=one.case.weights, attackers=one.attackers, key=bytes(32)),
+            lambda: method.protect(one.case.table, weights=one.case.weights, attackers=one.attackers, key=key_of(0)),
         )
         if p is not None and p.status != "failed":
             verdict = out.attempt("certificate", lambda: p.certificate().check())

@@ -17,7 +17,8 @@ from cellward.files.toml_file import read_toml
 from cellward.formats.attackers import read_attackers
 from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
-from cellward.outputs import folder_files, summary, write_outputs
+from cellward.key import read_key
+from cellward.outputs import folder_files, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import METHODS, from_file, method_called
 from cellward.protect.option import cell_of, options_of
@@ -48,7 +49,7 @@ _MANUAL = {"cells": _LIST, "reason": _TEXT, "status": _TEXT, "percent": _NUMBER,
 _ATTACKERS = {"respondents": _WHOLE, "coalitions": _FLAG, "whole": _FLAG, "file": _TEXT}
 _PROTECTION = {"name": _TEXT, "weights": (str, dict), "time_limit_s": _NUMBER}
 """What [method] says besides the method's own options."""
-_OUTPUT = {"folder": _TEXT, "table": _TEXT, "key": _TEXT, "key_file": _TEXT, "seed": _WHOLE, "threads": _WHOLE}
+_OUTPUT = {"folder": _TEXT, "table": _TEXT, "key_file": _TEXT, "seed": _WHOLE, "threads": _WHOLE}
 _SECTIONS = ("job", "input", "roles", "hierarchies", "risk", "manual", "attackers", "method", "output")
 
 
@@ -85,6 +86,10 @@ class Job:
         self._known("risk", _RULES)
         self._known("attackers", _ATTACKERS)
         self._check_method()
+        if "key" in self.said.get("output", {}):
+            raise InputError(
+                "[output] key: a job file is no place for a secret; name a file of it with key_file (cellward key new FILE)"
+            )
         self._known("output", _OUTPUT)
         manual = self.said.get("manual", [])
         if not isinstance(manual, list):
@@ -103,8 +108,6 @@ class Job:
             raise InputError("[roles]: there is no dims; name the dimension columns")
         self.method  # noqa: B018 (its mistakes are told first)
         self._check_outputs()
-        if "key" in self._output and "key_file" in self._output:
-            raise InputError("[output]: give key or key_file, not both")
 
     def _check_method(self) -> None:
         """Refuse what the method has no option for, and values of another type than its kind has in files."""
@@ -248,22 +251,15 @@ class Job:
 
     @property
     def key(self) -> bytes | None:
-        """The secret of the release; None: drawn anew each time."""
-        section = self._output
-        text = section.get("key")
-        if "key_file" in section:
-            text = decode_file(self._beside(section["key_file"]), most_bytes=1 << 12).strip()
-        if text is None:
-            return None
-        try:
-            key = bytes.fromhex(text)
-        except ValueError:
-            key = b""
-        if len(key) != 32:
-            raise InputError(
-                "[output]: the key is not 64 hexadecimal digits; make one with python -c 'import secrets; print(secrets.token_hex())'"
-            )
-        return key
+        """The secret of the release: that of the file named, or of the release in the folder; None: to be drawn."""
+        file = self._output.get("key_file")
+        given = None if file is None else read_key(self._beside(file))
+        return given if "folder" not in self._output else key_for(self.folder, given)
+
+    @property
+    def names_key(self) -> bool:
+        """Whether the job says where the secret is."""
+        return "key_file" in self._output
 
     @property
     def method(self) -> Method | None:

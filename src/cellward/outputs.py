@@ -58,6 +58,30 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
     }
 
 
+KEPT = "note: the key of the release that stood in the folder was used again, so that the same cells draw the same"
+
+
+def key_for(folder: Path, given: bytes | None) -> bytes | None:
+    """The key of what is to be written into a folder: that of the release it holds, as a second draw of the same cells would tell more of them.
+
+    None: a random one is to be drawn. Another key than the one the folder's release was made with is refused.
+    """
+    try:
+        kept = bytes.fromhex(json.loads((folder / DETAILS).read_bytes())["key"])
+    except (FileNotFoundError, NotADirectoryError):
+        return given
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{folder / DETAILS}: is of a release whose key cannot be read; restore it, or choose another folder"
+        ) from None
+    if given not in (None, kept):
+        raise InputError(
+            f"{folder}: holds a release made with another key, and cells that are drawn twice give more away; "
+            "name no key, which takes that one again, or choose another folder"
+        )
+    return kept
+
+
 def write_outputs(
     protection: Protection, folder: Path, facts: dict[str, Any], more: Mapping[str, bytes] | None = None
 ) -> list[Path]:

@@ -6,7 +6,6 @@ Confidential: it holds the instance. The public side is made by :meth:`Protectio
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,9 +19,10 @@ from cellward.audit.certificate import Certificate
 from cellward.audit.evidence import Evidence
 from cellward.audit.gate import given_away
 from cellward.audit.shown import Shown
-from cellward.errors import InputError, VerificationError
+from cellward.errors import VerificationError
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
+from cellward.key import checked_key
 from cellward.objective import Objective
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.loss import Loss
@@ -30,20 +30,8 @@ from cellward.publication.publication import Publication
 from cellward.publication.release import Release
 
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
-KEY_BYTES = 32
 OF_SUMS = {"name": "interval publication", "what": "sums of cells at risk"}
 """The method of the certificate of sums: nothing is printed of them, and of the cells what the release tells."""
-
-
-def checked_key(key: object = None) -> bytes:
-    """The key, refused unless it has 32 bytes; a random one where none is given."""
-    if key is None:
-        return secrets.token_bytes(KEY_BYTES)
-    if not isinstance(key, bytes) or len(key) != KEY_BYTES:
-        raise InputError(
-            f"key: give {KEY_BYTES} secret bytes, such as secrets.token_bytes({KEY_BYTES}), or none at all"
-        )
-    return key
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,6 +5,7 @@ import integer_points
 import numpy as np
 import pytest
 from bank import BANK
+from fixed_keys import key_of
 from twins import with_values
 
 import cellward as cw
@@ -84,7 +85,7 @@ class LevelsByDistance:
         table = BANK["two_dimensional"]()
         level = np.ones(1, np.int64)
         made = self.method.protect(
-            table.with_sensitivity(Sensitivity.of(table.cells, [0], level, level, 7 * level)), key=bytes(range(32))
+            table.with_sensitivity(Sensitivity.of(table.cells, [0], level, level, 7 * level)), key=key_of("width")
         )
         assert made.protected
         assert abs(int(made.scaled[0] - made.instance.a[0])) >= 7

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 from bank import BANK
+from fixed_keys import key_of
 from twins import asking_more
 
 import cellward as cw
@@ -19,7 +20,7 @@ from cellward.instance import Instance
 from cellward.protection import Protection
 from cellward.table.sensitivity import CellStatus, Sensitivity
 
-KEY = bytes(range(32))
+KEY = key_of("contract")
 """The one that results are compared for."""
 
 
@@ -115,7 +116,7 @@ class MethodContract:
             assert first == second
 
     def test_the_key_salts_the_certificate_and_stays_inside(self, published):
-        assert published.with_key(bytes(32)).certificate().digest != published.certificate().digest
+        assert published.with_key(key_of("other")).certificate().digest != published.certificate().digest
         assert KEY not in pickle.dumps(published.release())
         assert KEY.hex() not in repr(published)
 

@@ -11,7 +11,6 @@ attacker must still think possible, f and g the tables of Figure 3. Amounts are 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -177,9 +176,19 @@ class Problem:
 
     @property
     def held(self) -> list[int]:
-        """Within a distance: the cells that are held to an end, those at risk or with a level that can move."""
+        """Within a distance: the cells whose values are drawn, those at risk or with a level that can move."""
         cells = self.unsafe.union(*(self.wanted(spy) for spy in self.spies))
         return sorted(i for i in cells if self.box[i][0] < self.box[i][1])
+
+    @property
+    def too_near(self) -> bool:
+        """Within a distance: whether some cell's levels leave less than twice their span to draw its value from, so that the method refuses."""
+        for spy in self.spies if self.form == "distance" else ():
+            for i, (lpl, upl, _) in self.asked(spy).items():
+                t = 0 if self.grid.fixed[i] else self.grid.base[i]
+                if 0 <= min(t, self.half[i] - upl) + min(t, self.half[i] - lpl) < 2 * (lpl + upl):
+                    return True
+        return False
 
     @cached_property
     def multiple(self) -> list[bool]:
@@ -317,10 +326,12 @@ def _missed(problem: Problem, lo: Values, hi: Values) -> list[tuple[str, int]]:
 # ---- the truth where what is read moves with v ---------------------------------------------------------------------------------------------------
 
 
-def figure_3(problem: Problem, *, held: dict[int, int] | None = None, levels: bool = True) -> tuple[Program, int]:
-    """The compact model, x continuous, and the constant of its cost; the columns v come first. ``held``: cells that are given a value."""
+def figure_3(
+    problem: Problem, *, held: dict[int, tuple[int, int]] | None = None, levels: bool = True
+) -> tuple[Program, int]:
+    """The compact model, x continuous, and the constant of its cost; the columns v come first. ``held``: cells that have less room than their box."""
     g, n = problem.grid, len(problem.grid.a)
-    ends = [(x, x) if (x := (held or {}).get(i)) is not None else own for i, own in enumerate(problem.box)]
+    ends = [(held or {}).get(i, own) for i, own in enumerate(problem.box)]
     program = Program([low for low, _ in ends], [high for _, high in ends], list(g.rows))
     constant = problem.priced(program)
 
@@ -351,7 +362,9 @@ def figure_3(problem: Problem, *, held: dict[int, int] | None = None, levels: bo
     return program, constant
 
 
-def least_cost(problem: Problem, *, held: dict[int, int] | None = None, exactly: bool | None = None) -> Fraction | None:
+def least_cost(
+    problem: Problem, *, held: dict[int, tuple[int, int]] | None = None, exactly: bool | None = None
+) -> Fraction | None:
     """The least cost by Figure 3; None: there is no protected perturbation."""
     program, constant = figure_3(problem, held=held)
     value = program.least(exactly=exactly)
@@ -374,19 +387,6 @@ def left(problem: Problem, p: int) -> tuple[int, int]:
         if spl and upper is not None:
             high = min(high, upper + h - spl)
     return low, high
-
-
-def ends_exist(problem: Problem, *, whole: Iterable[int] = ()) -> bool:
-    """Whether some choice of ends for the cells that are held leaves a protected perturbation (``whole`` in these cells): a 0–1 column for each."""
-    program, _ = figure_3(problem)
-    choices = []
-    for i in problem.held:
-        low, high = left(problem, i)
-        if low > high:
-            return False
-        choices.append(program.column(0, 1))
-        program.rows.append((low, [i, choices[-1]], [1, low - high]))
-    return program.has_point([*choices, *whole])
 
 
 # ---- the truth where it jumps --------------------------------------------------------------------------------------------------------------------
@@ -451,7 +451,7 @@ class Jumps:
     def cheapest(self, choice: Choice) -> tuple[Fraction, list[Fraction]] | None:
         """The least cost with these cells on their multiples, levels left aside."""
         p = self.problem
-        held = {i: p.ends[i][place > 0] for i, place in choice.items() if place}
+        held = {i: (p.ends[i][place > 0],) * 2 for i, place in choice.items() if place}
         program, constant = figure_3(p, held=held, levels=False)
         found = program.vertex()
         if found is None or not self.suits(program):
@@ -520,8 +520,6 @@ def exists_on_grid(problem: Problem) -> bool:
     cells = range(len(problem.grid.a))
     if problem.jumps:
         return Jumps(problem, lambda program: program.has_point(cells)).solve() is not None
-    if problem.form == "distance":
-        return ends_exist(problem, whole=cells)
     return figure_3(problem)[0].has_point(cells)
 
 
@@ -529,8 +527,4 @@ def exists_in_decimals(problem: Problem) -> bool:
     """Whether nothing shows that all protected perturbations have fractions without an end of decimals."""
     if problem.jumps:
         return Jumps(problem, Program.ends_in_decimals).solve() is not None
-    if problem.form == "base":
-        return figure_3(problem)[0].ends_in_decimals()
-    ends = [sorted(set(left(problem, i))) for i in problem.held]
-    choices = (dict(zip(problem.held, chosen, strict=True)) for chosen in itertools.product(*ends))
-    return any(figure_3(problem, held=held)[0].ends_in_decimals() for held in choices)
+    return figure_3(problem)[0].ends_in_decimals()

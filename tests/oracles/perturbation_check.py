@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
@@ -9,7 +10,6 @@ from fractions import Fraction
 from least_perturbation import (
     Problem,
     Values,
-    ends_exist,
     exists_in_decimals,
     exists_on_grid,
     intervals,
@@ -38,6 +38,9 @@ def differences(case: Case, seen: Counter[str] | None = None) -> list[str]:
     problem, found = case.problem, case.truth
     seen = Counter() if seen is None else seen
     try:
+        if problem.too_near:
+            seen["refused: too near"] += 1
+            return _refusal(case)
         faults = list(_faults(case, case.protect(), seen))
         if (
             problem.form == "base"
@@ -52,6 +55,15 @@ def differences(case: Case, seen: Counter[str] | None = None) -> list[str]:
     grid = "" if case.grid is None else f", grid {case.grid}"
     said = f"{problem.form}, {problem.knowledge}, {problem.objective}{grid}"
     return [f"seed {case.seed}, {case.kind}, {said}, {found.status} (cost {cost}): {fault}" for fault in faults]
+
+
+def _refusal(case: Case) -> list[str]:
+    """What is wrong where the levels leave too little to draw from: that it is protected all the same."""
+    try:
+        p = case.protect()
+    except cw.InputError as error:
+        return [] if "to draw its value from" in str(error) else [f"seed {case.seed}: {error}"]
+    return [f"seed {case.seed}: {p.status}, though levels leave too little to draw from"]
 
 
 def _faults(case: Case, p: cw.Protection, seen: Counter[str]) -> Iterator[str]:
@@ -98,11 +110,7 @@ def _without_values(case: Case, p: cw.Protection, seen: Counter[str]) -> Iterato
         yield f"{p.status} without a reason"
     if case.truth.status == "infeasible" and p.status == "infeasible":
         return
-    if p.status == "infeasible" and problem.form == "distance":
-        if ends_exist(problem):
-            yield f"infeasible ({p.reason}), but some ends of {problem.held} will do"
-        seen["infeasible by the ends that cells are held to"] += 1
-    elif p.status == "failed" and coarse(problem):
+    if p.status == "failed" and coarse(problem):
         seen["none published, coefficients beyond ±1"] += 1
     elif case.grid is not None:
         if exists_on_grid(problem):
@@ -124,19 +132,19 @@ def _slack(best: Fraction) -> Fraction:
 
 
 def _cost(case: Case, p: cw.Protection, v: Values) -> Iterator[str]:
-    """What is wrong with the objective and the bound; cells held to an end are taken from the answer."""
+    """What is wrong with the objective and the bound; cells whose values are drawn are taken from the answer."""
     problem, unit = case.problem, 10**case.table.decimals
     cost, best = problem.cost(v) / unit, case.truth.cost
     stated = Fraction(p.objective_scaled) / 10 ** (p.instance.decimals + p.instance.weight_decimals)
     if stated != cost:
         yield f"objective {float(stated)} stated, {float(cost)} of its values"
     if problem.form == "distance":
-        away = {i: v[i] for i in problem.held if v[i] not in left(problem, i)}
-        if away:
-            own = {i: left(problem, i) for i in away}
-            yield f"cells { ({i: float(x) for i, x in away.items()}) } are at neither end of {own}"
-            return
-        best = least_cost(problem, held={i: int(v[i]) for i in problem.held})
+        for i in problem.held:
+            low, high = left(problem, i)
+            if not low <= v[i] <= high:
+                yield f"cell {i} is {float(v[i])}, and its levels leave it {low} to {high}"
+                return
+        best = least_cost(problem, held={i: (math.floor(v[i]), math.ceil(v[i])) for i in problem.held})
     if best is None:
         yield f"{p.status} with objective {p.objective}, but there is no such table"
         return

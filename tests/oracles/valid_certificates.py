@@ -15,6 +15,7 @@ import numpy as np
 import releases
 from bank import BANK, causey_cox_ernst
 from certificate_form import Json
+from fixed_keys import key_of
 from random_tables import random_case
 
 import cellward as cw
@@ -25,7 +26,7 @@ from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.table.sensitivity import Sensitivity
 
-KEY = bytes(32)
+KEY = key_of(0)
 
 
 def valid_certificates(seed: int = 0) -> Iterator[tuple[str, Json]]:

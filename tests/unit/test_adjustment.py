@@ -7,13 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward.table.sensitivity import Sensitivity
 
 SMALL = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
-KEY = bytes(32)
-KEYS = [bytes([k]) * 32 for k in range(12)]
+KEY = key_of(0)
+KEYS = [key_of(k) for k in range(12)]
 PLAIN = {"senses": "up", "jitter": 0}
 NORMS = ["l1", "l2", "linf", "l1-2", "huber"]
 

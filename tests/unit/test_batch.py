@@ -6,6 +6,7 @@ import csv
 from fractions import Fraction
 
 import pytest
+from fixed_keys import key_of
 from typer.testing import CliRunner
 
 import cellward as cw
@@ -247,7 +248,7 @@ def test_linked_tables_are_rounded_together(folder):
 
 def test_an_adjusted_table_is_verified_and_written_with_its_proof(folder):
     steps = '<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,FL+SE+,"r.csv")\n<WRITETABLE> (1,2,AS+,"both.csv")\n'
-    done, table = run(folder, '"Kind""Place"|"V"||', steps, "P(10,1)", key=bytes(32))
+    done, table = run(folder, '"Kind""Place"|"V"||', steps, "P(10,1)", key=key_of(0))
     assert {path.name: public for path, public in done.files} == {
         "r.csv": True,
         "r.csv.certificate.json.gz": False,
@@ -269,7 +270,7 @@ def test_an_adjusted_table_is_verified_and_written_with_its_proof(folder):
 def test_linked_tables_are_adjusted_together(folder):
     text = f'{OPEN}<SPECIFYTABLE> "Kind"|"V"||\n<SAFETYRULE> NK(1,90)\n<SPECIFYTABLE> "Place"|"V"||\n<SAFETYRULE> NK(1,90)\n'
     text += '<READMICRODATA>\n<SUPPRESS> CTA(0)\n<WRITETABLE> (1,3,,"k.csv")\n<WRITETABLE> (2,3,,"p.csv")\n'
-    done = batch(folder, text).run(key=bytes(32))
+    done = batch(folder, text).run(key=key_of(0))
     assert done.protections[0].protected
     one, two = ([line.split(",") for line in (folder / name).read_text().split()] for name in ("k.csv", "p.csv"))
     assert one[0][-1] == two[0][-1]
@@ -490,7 +491,7 @@ def test_the_same_key_gives_the_same_bytes(folder):
     steps = '<SUPPRESS> RND(1,100)\n<WRITETABLE> (1,3,,"r.csv")\n'
     made = []
     for _ in range(2):
-        done, _ = run(folder, '"Kind""Place"|"V"||', steps, "NK(1,80)", key=bytes(32))
+        done, _ = run(folder, '"Kind""Place"|"V"||', steps, "NK(1,80)", key=key_of(0))
         made.append({path.name: path.read_bytes() for path, _ in done.files})
     assert made[0] == made[1]
     assert "r.csv.certificate.json.gz" in made[0]

@@ -10,6 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 from bank import BANK, causey_cox_ernst
+from fixed_keys import key_of
 from random_tables import random_case
 
 import cellward as cw
@@ -555,7 +556,7 @@ def side_by_side(*cases):
 def test_blocks_that_need_no_tree_keep_their_multipliers():
     (hard,) = branching_cases(1)
     easy = Instance.of(cw.Table.from_array(np.random.default_rng(0).poisson(8, (6, 6))))
-    p = cw.ControlledRounding(5).solve(easy, cw.solve.budget.Budget(), bytes(32))
+    p = cw.ControlledRounding(5).solve(easy, cw.solve.budget.Budget(), key_of(0))
     instance, allowed, v = side_by_side(hard, (easy, p.sought.allowed, p.scaled))
     proof = prove_bound(instance, allowed, v=v)
     assert Problem(instance, allowed).derive(proof.content) == proof.value == int(np.abs(v - instance.a).sum())

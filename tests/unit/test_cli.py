@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from bank import BANK, causey_cox_ernst
+from fixed_keys import key_file, key_of
 
 import cellward as cw
 from cellward.cli import app as application
@@ -101,7 +102,6 @@ W,C,12,u,3,3
 """
 AT_RISK = ["--dims", "region,sector", "--value", "n", "--status", "status", "--lpl", "lpl", "--upl", "upl"]
 STUCK = ["--fixed", "N,A", "--fixed", "N,C", "--fixed", "N,Total"]
-ZERO = "00" * 32
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def levels(tmp_path):
 )
 def test_cells_adjusted_from_file_to_audit(tmp_path, levels, run, options):
     out = tmp_path / "out"
-    done = run("adjust", levels, *AT_RISK, *options, "--key", ZERO, "--out", out)
+    done = run("adjust", levels, *AT_RISK, *options, "--key-file", key_file(tmp_path / "key"), "--out", out)
     assert (done.code, done.err) == (0, "")
     assert "each value is published at least its level away from the truth" in done.out
     assert {path.name for path in out.iterdir()} == FILES
@@ -149,15 +149,15 @@ def test_an_adjustment_in_json(tmp_path, levels, run):
 
 def test_an_adjustments_secrets_are_in_protection_json_alone(tmp_path, levels, run):
     out = tmp_path / "out"
-    done = run("adjust", levels, *AT_RISK, "--key", "7f" * 32, "--out", out)
+    done = run("adjust", levels, *AT_RISK, "--key-file", key_file(tmp_path / "key", "secrets"), "--out", out)
     kept = json.loads((out / "protection.json").read_text())
     details = kept["details"]
-    assert kept["key"] == "7f" * 32
+    assert kept["key"] == key_of("secrets").hex()
     assert set(details["senses"]) == set(details["levels"]) == {"1", "4", "8"}
     assert {"form", "check", "flipped", "bent", "continuous"} <= set(details)
     public = (out / "release.csv").read_text() + (out / "release.json").read_text()
     told = done.out + public + run("audit", levels, *AT_RISK, "--release", out).out
-    for word in ("7f7f", "flipped", "bent", "jitter", '"senses"', '"levels"', "+1", "−1"):
+    for word in (kept["key"][:8], "flipped", "bent", "jitter", '"senses"', '"levels"', "+1", "−1"):
         assert word not in told
     with gzip.open(out / "certificate.json.gz") as file:
         assert set(json.load(file)["method"]) == {"name", "norm", "version"}
@@ -168,13 +168,13 @@ def test_an_adjustments_secrets_are_in_protection_json_alone(tmp_path, levels, r
 
 def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
     made = {}
-    for name, key in (("one", ZERO), ("two", ZERO), ("three", "11" * 32)):
+    for name, key in (("one", 0), ("two", 0), ("three", 1)):
         run(
             "adjust",
             levels,
             *AT_RISK,
-            "--key",
-            key,
+            "--key-file",
+            key_file(tmp_path / "key", key),
             "--seed",
             len(made),
             "--out",
@@ -382,7 +382,7 @@ def test_decimals_stay_decimals(tmp_path, run):
 def test_no_true_value_or_time_is_in_the_release(tmp_path, run):
     first, second = tmp_path / "one", tmp_path / "two"
     for out in (first, second):
-        assert run("round", FIRMS, *LONG, "--out", out, "--key", "5a" * 32).code == 0
+        assert run("round", FIRMS, *LONG, "--out", out, "--key-file", key_file(tmp_path / "key")).code == 0
     for name in ("release.csv", "release.json", "certificate.json.gz"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
     assert len(rows(first / "release.csv")[0]) == 3
@@ -832,10 +832,12 @@ def test_a_certificate_is_checked_with_its_public_half_and_its_table(released, r
     assert run("verify", files[0], files[2]).code == 1
 
 
-def test_a_key_that_is_none(run, tmp_path):
-    for key in ("zz", "5a"):
-        said = run("round", FIRMS, *LONG, "--out", tmp_path / "out", "--key", key)
-        assert (said.code, said.err.count("\n")) == (2, 1)
+def test_a_key_on_the_command_line_is_refused(run, tmp_path):
+    said = run("round", FIRMS, *LONG, "--out", tmp_path / "out", "--key", "5a" * 32)
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "--key-file" in said.err
+    assert "5a5a" not in said.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_base_that_was_not_used_is_noticed(released, run):

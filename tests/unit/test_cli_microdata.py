@@ -12,6 +12,7 @@ import sys
 
 import polars as pl
 import pytest
+from fixed_keys import key_file
 
 import cellward as cw
 from cellward.risk.policy import Policy
@@ -19,7 +20,6 @@ from cellward.risk.threshold import Threshold
 
 pytestmark = pytest.mark.usefixtures("one_instance")
 
-KEY = "5a" * 32
 RECORDS = """region,nace,firm,turnover,ask
 N1,A,f1,90,
 N1,A,f2,5,0
@@ -319,7 +319,7 @@ def test_no_threads_are_named_by_their_option(records, run):
 
 # ---- run -----------------------------------------------------------------------------------------------------------------------------------
 
-JOB = f"""
+JOB = """
 [job]
 name = "Turnover"
 [input]
@@ -334,7 +334,7 @@ policy = "default"
 base = 20
 [output]
 folder = "out"
-key = "{KEY}"
+key_file = "key.txt"
 """
 FAR = 'rules = ["Threshold(3)"]\nlevels = [{cell = ["N1", "A"], lpl = 60, upl = 60}]'
 """Levels that no rounding to 20 can meet."""
@@ -344,6 +344,7 @@ FAR = 'rules = ["Threshold(3)"]\nlevels = [{cell = ["N1", "A"], lpl = 60, upl = 
 def job(records, tmp_path):
     path = tmp_path / "job.toml"
     path.write_text(JOB)
+    key_file(tmp_path / "key.txt")
     return path
 
 
@@ -383,12 +384,15 @@ def test_run_in_json_is_one_object_and_the_same_bytes_in_a_process_of_its_own(jo
 
 
 def test_run_without_a_key_says_how_to_repeat(job, run):
-    job.write_text(JOB.replace(f'key = "{KEY}"', ""))
-    assert "note: the job names no key" in run("run", job).out
+    job.write_text(JOB.replace('key_file = "key.txt"', ""))
+    assert "note: the job names no key_file, so a key was drawn" in run("run", job).out
+    assert "note: the key of the release that stood in the folder was used again" in run("run", job).out
 
 
 def test_run_without_a_method_writes_the_table(job, run, tmp_path):
-    job.write_text(JOB.replace("[method]\nbase = 20\n", "").replace('folder = "out"', 'table = "t.csv"').replace(f'key = "{KEY}"', ""))  # fmt: skip
+    (tmp_path / "key.txt").unlink()
+    written = JOB.replace("[method]\nbase = 20\n", "").replace('key_file = "key.txt"', "")
+    job.write_text(written.replace('folder = "out"', 'table = "t.csv"'))
     said = run("run", job)
     assert (said.code, said.err) == (0, "")
     assert f"  {tmp_path / 't.csv'}  (confidential)" in said.out.splitlines()

@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 from rich.console import Console
 from scipy.optimize import linprog
 
@@ -13,7 +14,7 @@ from cellward.report.sections.study import study_lines, study_section
 from cellward.report.terminal import render
 
 LINEAR = ("l1", "linf")
-KEY = bytes(32)
+KEY = key_of(0)
 
 
 def tables(seed, count):

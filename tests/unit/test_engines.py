@@ -12,7 +12,7 @@ from cellward.instance import Instance
 from cellward.protect.adjustment import engines as forms
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, PublishedGrid
 from cellward.protect.adjustment.distance import NORMS, Distance
-from cellward.protect.adjustment.draws import Room
+from cellward.protect.adjustment.needs import Room
 from cellward.protect.adjustment.network import ByNetwork
 from cellward.protect.engine import first_answer
 from cellward.protect.lattice import engines

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward.audit.gate import given_away
@@ -11,7 +12,7 @@ from cellward.publication.values import Values
 from cellward.publication.withheld import Withheld
 from cellward.table.sensitivity import CellStatus, Sensitivity
 
-KEY = bytes(range(32))
+KEY = key_of("gate")
 INNER = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
 
 

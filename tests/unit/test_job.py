@@ -12,6 +12,7 @@ from decimal import Decimal
 import duckdb
 import polars as pl
 import pytest
+from fixed_keys import key_file, key_of
 
 import cellward as cw
 from cellward.job import Job
@@ -21,7 +22,7 @@ from cellward.risk.threshold import Threshold
 
 pytestmark = pytest.mark.usefixtures("one_instance")
 
-KEY = "5a" * 32
+KEY = key_of("job").hex()
 PUBLIC = {"release.csv", "release.json"}
 FILES = PUBLIC | {"certificate.json.gz", "protection.json"}
 RECORDS = """region,nace,firm,turnover
@@ -52,7 +53,7 @@ SECTIONS = {
     "roles": 'dims = ["region", "nace"]\nmeasure = "turnover"\ncontributor = "firm"',
     "risk": 'policy = "default"',
     "method": "base = 10",
-    "output": f'folder = "out"\nkey = "{KEY}"',
+    "output": 'folder = "out"\nkey_file = "key.txt"',
 }
 
 
@@ -72,6 +73,7 @@ def folder(tmp_path):
     folder = tmp_path / "study"
     folder.mkdir()
     (folder / "records.csv").write_text(RECORDS)
+    key_file(folder / "key.txt", "job")
     (folder / "region.hrc").write_text(HRC)
     return folder
 
@@ -185,8 +187,9 @@ def test_a_job_may_adjust(folder, options):
 
 def test_the_key_of_a_job_draws_its_adjustment(folder):
     made = []
-    for key in (KEY, KEY, "00" * 32):
-        carried_out(folder, text(method=ADJUST, output=f'folder = "out"\nkey = "{key}"'))
+    for label in ("job", "job", "another"):
+        key_file(folder / "key.txt", label)
+        carried_out(folder, text(method=ADJUST))
         made.append((folder / "out" / "release.csv").read_bytes())
         shutil.rmtree(folder / "out")
     assert made[0] == made[1] != made[2]
@@ -245,8 +248,9 @@ def test_without_a_key_one_is_drawn_and_the_release_is_the_same(folder):
 
 def test_a_key_file(folder):
     carried_out(folder)
-    (folder / "secret").write_text(f"{KEY}\n")
+    key_file(folder / "secret", "job")
     carried_out(folder, text(output='folder = "again"\nkey_file = "secret"'))
+    assert json.loads((folder / "again" / "protection.json").read_text())["key"] == KEY
     for name in ("release.csv", "release.json", "certificate.json.gz"):
         assert (folder / "again" / name).read_bytes() == (folder / "out" / name).read_bytes()
 
@@ -257,7 +261,7 @@ def test_files_are_looked_for_beside_the_job(folder, monkeypatch, tmp_path):
     written = text(
         input='file = "../records.csv"',
         hierarchies='region = "../region.hrc"',
-        output=f'folder = "../made/out"\ntable = "table.csv"\nkey = "{KEY}"',
+        output='folder = "../made/out"\ntable = "table.csv"\nkey_file = "../key.txt"',
     )
     job_path = folder / "jobs" / "job.toml"
     job_path.write_text(written)
@@ -552,9 +556,8 @@ BAD = {
     "manual as a section": (text("[manual]\nx = 1"), r"\[manual\]: write \[\[manual\]\], once for each decision"),
     "roles of tables in a job of records": (text(roles='dims = ["region"]\nvalue = "turnover"'), r"\[roles\]: 'value' is not known here"),
     "roles of records in a job of tables": (text(input=CELLS), r"\[roles\]: '\w+' is not known here; use .*value"),
-    "both keys": (text(output=f'folder = "out"\nkey = "{KEY}"\nkey_file = "k"'), r"\[output\]: give key or key_file, not both"),
-    "a short key": (text(output='folder = "out"\nkey = "5a"'), r"the key is not 64 hexadecimal digits; make one with"),
-    "a key of other letters": (text(output=f'folder = "out"\nkey = "{"zz" * 32}"'), r"the key is not 64 hexadecimal digits"),
+    "a key in the job": (text(output=f'folder = "out"\nkey = "{KEY}"'), r"\[output\] key: a job file is no place for a secret; name a file of it"),
+    "a key file of something else": (text(output='folder = "out"\nkey_file = "region.hrc"'), r"region\.hrc: (others|a key is 64 hexadecimal digits)"),
     "a key file that is not there": (text(output='folder = "out"\nkey_file = "none"'), r"none: no such file"),
     "records that are not there": (text(input='file = "none.csv"'), r"none\.csv: no such file"),
     "a policy that is not there": (text(risk='policy = "none.toml"'), r"none\.toml: no such file"),
@@ -610,7 +613,7 @@ KEYS = {
     "risk": "policy rules waivers frozen levels",
     "attackers": "respondents coalitions whole file",
     "method": "name base knowledge ignore_levels weights time_limit",
-    "output": "key key_file seed threads table folder",
+    "output": "key_file seed threads table folder",
     "hierarchies": "region",
 }
 WRONG = ["3", "1.5", "true", '[["a"]]', "{a = 1}", "1979-05-27", "nan", '"\\u0000"']
@@ -678,7 +681,9 @@ def test_the_input_is_never_overwritten(folder, output, file):
 
 def test_the_table_never_takes_the_place_of_the_release(folder):
     refuses(
-        folder, text(output=f'folder = "out"\ntable = "out/release.csv"\nkey = "{KEY}"'), r"release\.csv|\[output\]"
+        folder,
+        text(output='folder = "out"\ntable = "out/release.csv"\nkey_file = "key.txt"'),
+        r"release\.csv|\[output\]",
     )
 
 
@@ -694,7 +699,7 @@ def test_the_table_never_takes_the_place_of_the_release(folder):
 def test_what_else_a_job_reads_is_not_overwritten(folder, sections):
     (folder / "other.csv").write_text(HRC if "hierarchies" in sections else "f1\n" if "risk" in sections else RECORDS)
     (folder / "link.csv").symlink_to(folder / "other.csv")
-    refuses(folder, text(output=f'folder = "out"\ntable = "other.csv"\nkey = "{KEY}"', **sections), r"\[output\]")
+    refuses(folder, text(output='folder = "out"\ntable = "other.csv"\nkey_file = "key.txt"', **sections), r"\[output\]")
 
 
 @pytest.mark.parametrize(
@@ -736,7 +741,7 @@ def test_mistakes_are_told_before_the_records_are_read(folder):
     for written, words in (
         (text(risk='rules = ["Nonsense"]'), "Nonsense"),
         (text(method="knowledge = 'rumour'"), "knowledge='rumour' is not known"),
-        (text(output='folder = "out"\nkey = "5a"'), "64 hexadecimal"),
+        (text(output='folder = "out"\nkey = "5a"'), "no place for a secret"),
         (text(hierarchies='region = "none.hrc"'), r"none\.hrc"),
     ):
         refuses(folder, written, words)

@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
+from cellward.protect.draws import Draws
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.table.sensitivity import Sensitivity
 
@@ -98,28 +100,67 @@ def test_the_strict_box_widens_around_multiples_only():
 # ---- within a distance -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_cells_at_risk_are_held_to_an_end_drawn_from_the_key():
+def test_cells_at_risk_are_published_anywhere_within_as_the_key_draws():
+    """Ends alone would be a lookup: 7 values are possible, and each of them comes."""
     table = asking(cw.Table.from_array(SMALL), [5, 6, 9], 0, 0)
+    seen = []
+    for k in range(60):
+        p = cw.CellPerturbation(within=3).protect(table, key=key_of(k))
+        assert p.status == "optimal"
+        seen.append((p.values - p.instance.a)[[5, 6, 9]].tolist())
+        if k < 3:
+            again = cw.CellPerturbation(within=3).protect(table, key=key_of(k))
+            assert again.values.tolist() == p.values.tolist()
+    assert all(set(moved) == set(range(-3, 4)) for moved in zip(*seen, strict=True))
+    for moved in zip(*seen, strict=True):
+        assert abs(np.mean(moved)) < 1
+
+
+def test_a_drawn_value_leaves_room_for_the_levels():
+    """Levels of 1 within 4: v is drawn from a − 3 … a + 3, so that a ± 1 stays within 4 of it."""
+    table = asking(cw.Table.from_array(SMALL), [5, 9], 1, 1)
     seen = set()
-    for k in range(20):
-        p = cw.CellPerturbation(within=3).protect(table, key=bytes([k]) * 32)
-        moved = p.values[[5, 6, 9]] - p.instance.a[[5, 6, 9]]
-        assert set(np.abs(moved).tolist()) == {3}
-        seen.add(tuple(moved.tolist()))
-        again = cw.CellPerturbation(within=3).protect(table, key=bytes([k]) * 32)
-        assert again.values.tolist() == p.values.tolist()
-    assert len(seen) > 3
+    for k in range(40):
+        p = cw.CellPerturbation(within=4).protect(table, key=key_of(k))
+        assert p.protected and p.release()
+        seen |= set((p.values - p.instance.a)[[5, 9]].tolist())
+    assert seen == set(range(-3, 4))
 
 
-def test_ends_that_cannot_be_held_together_are_changed_in_as_few_cells_as_possible():
-    """x + y = z, all at risk, within 2 of 10, 10, 20: the signs must fit."""
+def test_a_distance_that_leaves_too_little_to_draw_from_is_refused_with_the_remedy():
+    """Levels of 3 within 3 leave the value itself, and whoever knows the levels would read it off."""
+    table = asking(cw.Table.from_array(SMALL, dims=["row", "column"]), [5], 3, 3)
+    for within in (3, 5, 8):
+        with pytest.raises(
+            cw.InputError,
+            match=r"\(1, 1\), which asks for 3 below and 3 above, .* at least 9, one and a half times both levels$",
+        ):
+            cw.CellPerturbation(within=within).protect(table)
+    assert cw.CellPerturbation(within=9).protect(table).protected
+    assert cw.CellPerturbation(within=3, ignore_levels=True).protect(table).status == "optimal"
+
+
+def test_values_that_cannot_be_had_together_are_come_near_to():
+    """x + y = z, z from 18 to 21, x and y within 2 of 10: drawn above that, they give way by as little as possible."""
     table = cw.Table.from_equations(
         [10, 10, 20], [[1, 1, -1]], sensitive=[0, 1], lpl=[0, 0], upl=[0, 0], spl=[0, 0], upper=[None, None, 21]
     )
-    for k in range(8):
-        p = cw.CellPerturbation(within=2).protect(table, key=bytes([k]) * 32)
-        assert p.status == "optimal"
-        assert sorted((p.values[:2] - 10).tolist()) in ([-2, 2], [-2, -2])
+    short = 0
+    for k in range(40):
+        p = cw.CellPerturbation(within=2).protect(table, key=key_of(k))
+        place = Draws(key_of(k), table.labels).up_to("place", np.arange(2), np.full(2, 4)) - 2
+        moved = p.values[:2] - 10
+        assert p.status == "optimal" and p.certificate().check()
+        assert np.abs(moved - place).sum() == max(0, int(place.sum()) - 1, -2 - int(place.sum()))
+        short += int(place.sum()) > 1
+    assert short
+
+
+def test_drawn_values_are_on_the_grid():
+    table = asking(cw.Table.from_array(SMALL), [5, 6, 9], 0, 0)
+    for k in range(10):
+        p = cw.CellPerturbation(within=7, grid=2, ignore_levels=True).protect(table, key=key_of(k))
+        assert p.values is None or not (p.values % 2).any()
 
 
 def test_with_nobody_at_risk_nothing_moves():
@@ -171,6 +212,7 @@ def test_an_optimum_without_an_end_of_decimals_is_published_a_little_inside():
         ("paper", None, (6, 5, 0)),  # more than 2·5
         ("paper", None, (0, 0, 11)),
         ("strict", 3, (4, 3, 0)),  # more than 2·3
+        ("strict", 3, (0, 0, 7)),  # more than 2·3
         ("paper", None, (20, 0, 0)),  # below 0
     ],
 )

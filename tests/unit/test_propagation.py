@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward import Attacker, PPercent, Table
@@ -88,7 +89,7 @@ def test_shared_bounds_are_propagated_once_for_all_attackers(looked_at):
     )
     attackers = Attacker.from_data(table)
     assert len(attackers) > 10
-    p = cw.ControlledRounding(100, ignore_levels=True).protect(table, attackers=attackers, key=bytes(32))
+    p = cw.ControlledRounding(100, ignore_levels=True).protect(table, attackers=attackers, key=key_of(0))
     looked_at.clear()
     shown = p.audit(only_levels=True).intervals
     every, once = table.relations.equations, sum(looked_at)

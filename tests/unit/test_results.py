@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward.errors import VerificationError
@@ -67,7 +68,7 @@ def test_a_key_is_32_bytes(fields):
 
 def test_the_key_decides_the_salt_and_the_digest():
     table = cw.Table.from_array([[1, 2], [3, 4]])
-    one, two, other = (cw.ControlledRounding(5).protect(table, key=key) for key in (bytes(32), bytes(32), b"k" * 32))
+    one, two, other = (cw.ControlledRounding(5).protect(table, key=key) for key in (key_of(0), key_of(0), key_of(1)))
     assert one.release().digest == two.release().digest != other.release().digest
     assert one.certificate().content["salt"] != other.certificate().content["salt"]
     assert set(one.release().statement()) == {"method", "decimals", "printed", "certificate"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward.instance import Instance
@@ -207,7 +208,7 @@ def test_only_some_cells():
 
 def test_unbiased_rounding_rounds_up_as_often_as_it_should():
     table = counts(120, 60, seed=1, mean=12)
-    plain, unbiased = (cw.ControlledRounding(5, unbiased=flag).protect(table) for flag in (False, True))
+    plain, unbiased = (cw.ControlledRounding(5, unbiased=flag).protect(table, key=key_of(0)) for flag in (False, True))
     residue = table.scaled % 5
 
     def off(p):
@@ -218,8 +219,9 @@ def test_unbiased_rounding_rounds_up_as_often_as_it_should():
     assert off(unbiased) < 0.04 < 0.1 < off(plain)
     assert unbiased.status == "feasible" and plain.objective == unbiased.bound <= unbiased.objective
     assert unbiased.method["unbiased"] is True
-    again = cw.ControlledRounding(5, unbiased=True).protect(table)
+    again, other = (cw.ControlledRounding(5, unbiased=True).protect(table, key=key_of(k)) for k in (0, 1))
     assert np.array_equal(again.scaled, unbiased.scaled)
+    assert np.mean(other.scaled != unbiased.scaled) > 0.1  # the lots are the key's, and nobody's who knows the seed
 
 
 # ---- rows --------------------------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward import Attacker, ControlledRounding, Hierarchy, PPercent, Table
@@ -17,7 +18,7 @@ from cellward.audit.swaps import Swaps
 from cellward.solve.budget import Budget
 
 TREE = {"Total": {"N": ["n1", "n2", "n3"], "S": ["s1", "s2"], "W": ["w1", "w2", "w3"]}}
-KEY = bytes(range(32))
+KEY = key_of("moves")
 
 
 def table(seed, *, sparse=False):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from certificates import holds
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward import Attacker, ControlledRounding, Dominance, Hierarchy, Manual, PPercent, Table, Threshold
@@ -14,7 +15,7 @@ from cellward.audit.certificate import Certificate
 from cellward.table.cell_sums import CellSum, add_up, with_sums
 from cellward.table.relations import Relations
 
-KEY = bytes(range(32))
+KEY = key_of("sums")
 
 
 def tabulate(rows, dims="region", **options):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cellward.cli import audit, convert, policy, protect, run, tabulate, verify
+from cellward.cli import audit, convert, key, policy, protect, run, tabulate, verify
 from cellward.cli.exits import BAD_INPUT, DONE, EPILOG, FAILED, INTERRUPTED, die
 from cellward.errors import CellwardError, InputError
 from cellward.protect.methods import METHODS
@@ -28,6 +28,7 @@ def build() -> typer.Typer:
     app.command("tabulate")(tabulate.tabulate)
     app.command("run")(run.run)
     app.command("policy")(policy.policy)
+    app.add_typer(key.app, name="key")
     app.command("convert")(convert.convert)
     app.command("audit")(audit.audit)
     app.command("verify")(verify.verify)

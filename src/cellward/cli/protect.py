@@ -10,9 +10,9 @@ from cellward.cli.finish import finish
 from cellward.cli.options import AS_JSON, ATTACKERS, SHOW, Options, in_panel, with_options
 from cellward.cli.progress import ending_on_interrupt, spinner
 from cellward.cli.reading import read_table, reads_a_table
-from cellward.errors import InputError
 from cellward.formats.attackers import read_attackers
-from cellward.outputs import summary, write_outputs
+from cellward.key import read_key
+from cellward.outputs import KEPT, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import flag_of, from_texts
 from cellward.protect.option import Option, options_of, text_by_level
@@ -34,8 +34,12 @@ def command(method: type[Method]) -> Callable[..., None]:
             ),
         ],
         attackers: Annotated[Path | None, ATTACKERS] = None,
-        key: Annotated[
-            str | None, typer.Option(help="Secret of 64 hexadecimal digits that salts the proof; random unless given.")
+        key_file: Annotated[
+            Path | None,
+            typer.Option(
+                help="File of the secret that draws and proofs are made of (cellward key new FILE); not given: that of the "
+                "release in the folder, or a random one."
+            ),
         ] = None,
         weights: Annotated[
             str | None,
@@ -59,7 +63,8 @@ def command(method: type[Method]) -> Callable[..., None]:
         choosing: dict[str, Any],
         reading: dict[str, Any],
     ) -> None:
-        chosen, secret = from_texts(method, choosing), _key(key)
+        chosen = from_texts(method, choosing)
+        secret = key_for(out, None if key_file is None else read_key(key_file))
         with spinner(f"reading {source.name}"):
             table = read_table(source, reading)
         with spinner(f"protecting {table.cells:,} cells"), ending_on_interrupt():
@@ -78,6 +83,8 @@ def command(method: type[Method]) -> Callable[..., None]:
             return write_outputs(result, out, summary(result, verified=True))
 
         finish(result, table, out, write, as_json=as_json, show=show)
+        if key_file is None and secret is not None and not as_json:
+            typer.echo(KEPT)
 
     return protect
 
@@ -114,13 +121,3 @@ def _help(method: type[Method], name: str, option: Option) -> str:
         return option.help
     words = "yes" if default is True else ",".join(default) if isinstance(default, tuple) else default
     return f"{option.help} Default: {words}."
-
-
-def _key(text: str | None) -> bytes | None:
-    """The key from its hexadecimal digits."""
-    if text is None:
-        return None
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise InputError("--key: give 64 hexadecimal digits, or leave it out") from None

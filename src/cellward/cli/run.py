@@ -14,6 +14,7 @@ from cellward.cli.options import AS_JSON, SHOW
 from cellward.cli.progress import ending_on_interrupt, spinner
 from cellward.errors import InputError
 from cellward.job import Job
+from cellward.outputs import KEPT
 from cellward.report.sections.findings import findings_section
 from cellward.report.sections.outcome import notes
 from cellward.report.terminal import render
@@ -57,13 +58,13 @@ def run(
         else:
             typer.echo(json.dumps({"cells": table.cells, "sensitive": len(table.sensitive)}))
         return
+    again = not job.names_key and job.key is not None
     with spinner(f"protecting {table.cells:,} cells"), ending_on_interrupt():
         result = job.protect(table)
     finish(result, table, job.folder, lambda: job.write(table, result), as_json=as_json, show=show)
-    if job.key is None and not as_json:
-        typer.echo(
-            "note: the job names no key, so one was drawn (see protection.json); name it to make the same bytes again"
-        )
+    if not job.names_key and not as_json:
+        drawn = "note: the job names no key_file, so a key was drawn; it stands in protection.json and is used again in this folder"
+        typer.echo(KEPT if again else drawn)
 
 
 def _run_batch(source: Path, statuses: str, *, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from cellward.errors import SolverError, VerificationError
 from cellward.exact import Ints
 from cellward.instance import Instance
 from cellward.objective import Objective
+from cellward.protect.draws import Draws
 from cellward.protection import Details, Failure, Protection, Run
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Publication
@@ -47,6 +48,11 @@ class Attempt(ABC):
     def fine(self) -> Instance:
         """The instance in the unit of what is published."""
         return self.instance
+
+    @property
+    def draws(self) -> Draws:
+        """Secret draws for the cells."""
+        return Draws(self.key, self.instance.labels)
 
     @property
     def levels(self) -> bool:

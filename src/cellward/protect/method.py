@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 from cellward.errors import InputError
 from cellward.instance import Instance, Weights
+from cellward.key import checked_key
 from cellward.protect.option import check_options
-from cellward.protection import Protection, checked_key
+from cellward.protection import Protection
 from cellward.publication.publication import Publication
 from cellward.risk.attacker import Attacker
 from cellward.solve.budget import Budget

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,20 @@ class Labels:
     def name(self, cell: int) -> str:
         """The cell as a sentence calls it: ``(North, Total)`` or ``cell 7``."""
         return f"({', '.join(self.tuple_of(cell))})" if self.dims else self.named.get(cell, f"cell {cell}")
+
+    def identities(self, cells: Ints) -> list[str]:
+        """Each cell whatever its table looks like: its sorted dimension and code pairs without totals; its name where there are no dimensions.
+
+        The order of dimensions, the words for totals and dimensions that are at their total have no part in it.
+        """
+        if not self.dims:
+            return [self.name(i) for i in cells.tolist()]
+        columns = []
+        for k in sorted(range(len(self.dims)), key=self.dims.__getitem__):
+            dim, total = self.dims[k], self.totals[k]
+            pairs = ["" if code == total else json.dumps([dim, code], ensure_ascii=False) for code in self.codes[k]]
+            columns.append(np.array(pairs, dtype=object)[self.index[k][cells]])
+        return [" ".join(filter(None, pairs)) for pairs in zip(*columns, strict=True)]
 
     @cached_property
     def _by_codes(self) -> tuple[Ints, Ints]:

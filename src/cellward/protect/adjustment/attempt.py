@@ -19,7 +19,7 @@ from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
-from cellward.protect.adjustment.draws import DOWN, UP, Needs, Room, draw, drawn_levels, free_room, given_senses
+from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.attempt import Attempt
 from cellward.protect.named_cells import named_cells
@@ -108,10 +108,6 @@ class AdjustmentAttempt(Attempt):
             return 1
         return int(exact.scale_one(self.method.grid, self.fine.decimals, "grid", strict=True))
 
-    @property
-    def _draws(self) -> bool:
-        return self.method.secret or self.method.jitter > 0
-
     @cached_property
     def needs(self) -> Needs:
         """Which cells must move, and how far at least."""
@@ -177,14 +173,13 @@ class AdjustmentAttempt(Attempt):
     def senses(self) -> Senses:
         """Senses and levels as given or drawn."""
         cell, (lo, hi) = self.needs.cell, self.free
-        key, jitter = self.key, self.method.jitter
-        names = [self.instance.labels.name(i) for i in cell.tolist()] if self._draws else []
-        up = drawn_levels(key, names, self.needs.up, hi[cell], jitter, self.step, "up")
-        down = drawn_levels(key, names, self.needs.down, -lo[cell], jitter, self.step, "down")
+        jitter = self.method.jitter
+        up = drawn_levels(self.draws, cell, self.needs.up, hi[cell], jitter, self.step, "up")
+        down = drawn_levels(self.draws, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
         can_up, can_down = (up > 0) & (up <= hi[cell]), (down > 0) & (down <= -lo[cell])
         secret = self.method.secret
         if secret:
-            sense = np.where(draw(key, "sense", names, np.ones(len(cell), np.int64)) == 1, UP, DOWN)
+            sense = np.where(self.draws.bits("sense", cell), UP, DOWN)
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
             sense = given_senses(self.method.senses, self.instance, cell)

@@ -13,7 +13,7 @@ import numpy as np
 
 from cellward.exact import LARGEST, Bools, Floats, Ints
 from cellward.protect.adjustment.distance import Distance
-from cellward.protect.adjustment.draws import Room
+from cellward.protect.adjustment.needs import Room
 from cellward.protect.engine import Engine
 from cellward.solve.separable import Separable
 from cellward.table.compact import Compact

@@ -13,9 +13,9 @@ import numpy as np
 from cellward.protect.adjustment import turning
 from cellward.protect.adjustment.cone import ByCones
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form
-from cellward.protect.adjustment.draws import Room
 from cellward.protect.adjustment.equation import ByEquations
 from cellward.protect.adjustment.leaf import ByLeaves
+from cellward.protect.adjustment.needs import Room
 from cellward.protect.adjustment.network import ByNetwork
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.adjustment.sums import BySums

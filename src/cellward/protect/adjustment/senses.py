@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cellward.exact import Bools, Ints
-from cellward.protect.adjustment.draws import Room
+from cellward.protect.adjustment.needs import Room
 
 
 @dataclass(frozen=True, eq=False)

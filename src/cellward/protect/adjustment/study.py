@@ -21,11 +21,11 @@ from cellward.protect.adjustment.cone import ByCones
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, PublishedGrid, value
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
-from cellward.protect.adjustment.draws import Room
 from cellward.protect.adjustment.equation import ByEquations
 from cellward.protect.adjustment.faces import CLEAR, DeviationFace, MultiplierFace
 from cellward.protect.adjustment.leaf import ByLeaves
 from cellward.protect.adjustment.method import ControlledAdjustment
+from cellward.protect.adjustment.needs import Room
 from cellward.protection import Protection
 from cellward.risk.attacker import Attacker
 from cellward.solve.blas import blas_threads

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hmac
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -74,7 +74,7 @@ class PerturbationAttempt(Attempt):
             names = f"the levels of {instance.labels.name(int(empty[0]))} leave no value that meets them against every attacker"
             reason = f"{names}; {self._remedy}"
             return self.infeasible(reason, "levels of single cells", empty.tolist())
-        search = CuttingPlanes(self.intervals, self._costs, watched, self.budget, lo, hi, self._ends(lo, hi))
+        search = CuttingPlanes(self.intervals, self._costs, watched, self.budget, lo, hi, self._drawn(lo, hi, places))
         found = search.solve()
         if found.status == "infeasible":
             reason = f"no table inside the intervals meets every level ({found.engine}); {self._remedy}"
@@ -82,7 +82,11 @@ class PerturbationAttempt(Attempt):
         if found.v is None or found.status != "optimal":
             reason = f"no protected table was found{self.within} ({found.engine}); give more time"
             return self.failed(reason, found.engine)
-        if (made := self.first_protected(self._published(found, lo, hi, places))) is not None:
+        made = self.first_protected(self._published(found, *(found.between or (lo, hi)), places))
+        if made is None and found.between is not None:  # values near to what was drawn, and nothing known of the least
+            freed = replace(found, between=None, value=0.0)
+            made = self.first_protected(self._published(freed, lo, hi, places))
+        if made is not None:
             return made
         reason = f"no table on {self._grid_words} near the optimum ({found.engine}) was shown to protect"
         remedy = "give more time" if self.budget.over else f"give another grid, or {self._remedy}"
@@ -104,17 +108,26 @@ class PerturbationAttempt(Attempt):
         known = intervals.knowledge(intervals.instance.a, kind)
         return guards(intervals.instance, known, intervals.told_box(kind), violated=VIOLATED)
 
-    def _ends(self, lo: Ints, hi: Ints) -> tuple[Ints, Ints, Ints] | None:
-        """Within a distance, each cell at risk is held to one of the ends that its levels leave it, drawn from the key."""
+    def _drawn(self, lo: Ints, hi: Ints, places: int) -> tuple[Ints, Ints, int] | None:
+        """Within a distance, each cell at risk is held to a value drawn from all that its levels leave it, and the step of these values."""
         if self._objective != "distance":
             return None
         own = self.instance.sensitivity
         cell = np.unique(np.concatenate([own.unsafe, *(k.wanted(own.levels).cell for k in self.instance.attackers)]))
         cell = cell[self.intervals.lo[cell] < self.intervals.hi[cell]]
-        up = np.array(
-            [hmac.digest(self.key, f"end of cell {i}".encode(), "sha256")[0] & 1 for i in cell.tolist()], bool
-        )
-        return cell, np.where(up, hi[cell], lo[cell]), np.where(up, lo[cell], hi[cell])
+        step = self._drawing_step(places)
+        first, last = -(-lo[cell] // step) * step, hi[cell] // step * step
+        none = first > last  # of the grid; what comes of it is seen when the table is brought there
+        first, last = np.where(none, lo[cell], first), np.where(none, lo[cell], last)
+        return cell, first + self.draws.up_to("place", cell, (last - first) // step) * step, step
+
+    def _drawing_step(self, places: int) -> int:
+        """The least whole number, in the table's own unit, whose multiples are all on the grid."""
+        if self.method.grid is None:
+            return 1
+        factor = 10**places
+        step = int(exact.scale_one(self.method.grid, self.instance.decimals + places, "grid", strict=True))
+        return int(math.lcm(step, factor) // factor)
 
     def _grid_places(self) -> int:
         """Decimals more than the table's that the grid asks for."""
@@ -297,11 +310,11 @@ class PerturbationAttempt(Attempt):
         aim = fine.aim(self._objective)
         scale = 1 if aim is None else aim.scale
         allowed = fine.allowed
-        if fine.form == "distance" and len(found.held):
-            lo, hi, step = (x.copy() for x in (allowed.lo, allowed.hi, allowed.step))
-            lo[found.held] = hi[found.held] = v[found.held]
-            step[found.held] = 0
-            allowed = AllowedSet(lo, hi, step)
+        if found.between is not None:
+            lo, hi = (np.asarray(f(x, y * fine.factor)) for f, x, y in zip(
+                (np.maximum, np.minimum), (allowed.lo, allowed.hi), found.between, strict=True
+            ))  # fmt: skip
+            allowed = AllowedSet(lo, hi, np.where(lo < hi, allowed.step, 0))
         sought = Objective(
             allowed=allowed,
             aim=aim,

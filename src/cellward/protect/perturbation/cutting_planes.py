@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
-from cellward.exact import Bools, Floats, Ints
+from cellward.exact import Floats, Ints
 from cellward.protect.lattice.capacity import SWAPPED_FROM, Capacity, Cut
 from cellward.protect.lattice.told_box import BetweenMultiples
 from cellward.protect.perturbation.intervals import PerturbationIntervals
@@ -33,7 +33,8 @@ MOST_ROUNDS = 500
 class FractionalOptimum:
     """The optimum of the linear program: values, their cost as the solver counts it, the cuts that hold it, and the duals of the equations.
 
-    ``held``: cells that are to stay exactly where they are, whatever becomes of the others; of ``needed`` that is known to matter.
+    ``held``: cells that are to stay exactly where they are, whatever becomes of the others; of ``needed`` that is known to matter. ``between``:
+    what was allowed, where that is less than the intervals.
     """
 
     status: Literal["optimal", "infeasible", "unknown"]
@@ -44,6 +45,7 @@ class FractionalOptimum:
     held: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     needed: Ints | None = None
     multipliers: Floats | None = None
+    between: tuple[Ints, Ints] | None = None
 
 
 @dataclass(eq=False)
@@ -56,26 +58,26 @@ class CuttingPlanes:
     budget: Budget
     lo: Ints
     hi: Ints
-    ends: tuple[Ints, Ints, Ints] | None = None
-    """Cells that are held to one of two ends each, and these ends, the one drawn first."""
+    drawn: tuple[Ints, Ints, int] | None = None
+    """Cells that are held to values drawn for them, these values, and the step of what else they may take."""
     rounds: int = 0
-    moved: int = 0
-    """Cells that are not at the end drawn."""
 
     def solve(self) -> FractionalOptimum:
         """The least perturbation, or that there is none."""
         told = self.guards[0].told if self.guards else None
         if isinstance(told, BetweenMultiples):
             return self._on_ends(told)
-        if self.ends is None:
+        if self.drawn is None:
             return self._planes(self.lo, self.hi, [])[0]
         return self._held()
 
     # ---- around v: cutting planes ------------------------------------------------------------------------------------------------------------
 
-    def _planes(self, lo: Ints, hi: Ints, known: list[Cut]) -> tuple[FractionalOptimum, list[Cut]]:
-        """Cutting planes between these bounds; all cuts ever found come back too."""
-        form = best_form(self.intervals.instance, lo, hi, self.costs)
+    def _planes(
+        self, lo: Ints, hi: Ints, known: list[Cut], costs: Costs | None = None
+    ) -> tuple[FractionalOptimum, list[Cut]]:
+        """Cutting planes between these bounds, with other costs than one's own where given; all cuts ever found come back too."""
+        form = best_form(self.intervals.instance, lo, hi, self.costs if costs is None else costs)
         master, found, seen = Master(form), list(known), {cut.mark for cut in known}
         master.add(known)
         while True:
@@ -115,42 +117,44 @@ class CuttingPlanes:
         solved, listed = (sum(getattr(guard.effort, what) for guard in self.guards) for what in ("solved", "listed"))
         return f"{name} with {cuts} cuts, {solved} of {listed} attacker problems"
 
-    # ---- cells held to an end ----------------------------------------------------------------------------------------------------------------
+    # ---- cells held to what was drawn -----------------------------------------------------------------------------------------------------------
 
     def _held(self) -> FractionalOptimum:
-        """Cells at the ends drawn; where that cannot be, as few as possible go to the other one."""
-        assert self.ends is not None
-        cell, first, second = self.ends
-        at_first = np.ones(len(cell), bool)
+        """Cells at the values drawn; where no protected table has them all, as near to them as one comes: first that, then the least of all others.
+
+        Each round ends it or knows one cut more.
+        """
+        assert self.drawn is not None
+        cell, value, step = self.drawn
         known: list[Cut] = []
+        low = high = value
         while True:
             lo, hi = self.lo.copy(), self.hi.copy()
-            lo[cell] = hi[cell] = np.where(at_first, first, second)
+            lo[cell], hi[cell] = low, high
             found, known = self._planes(lo, hi, known)
             if found.status != "infeasible":
-                self.moved = int((~at_first).sum())
-                return replace(found, held=cell)
-            chosen = self._choose(known)
-            if chosen is None or np.array_equal(chosen, at_first):
+                return replace(found, held=cell[low == high], between=(lo, hi))
+            before = len(known)
+            nearest, known = self._planes(self.lo, self.hi, known, self._off_drawn)
+            if nearest.v is None:
+                return nearest
+            at = nearest.v[cell]
+            whole = np.rint(at / step) * step
+            at = np.where(np.abs(at - whole) < ON_END, whole, at)
+            under, over = (np.asarray(f(at / step), np.int64) * step for f in (np.floor, np.ceil))
+            under, over = np.maximum(under, self.lo[cell]), np.minimum(over, self.hi[cell])
+            if np.array_equal(under, low) and np.array_equal(over, high) and len(known) == before:
                 return found
-            at_first = chosen
+            low, high = under, over
 
-    def _choose(self, known: Sequence[Cut]) -> Bools | None:
-        """The ends nearest to those drawn that all cuts so far allow; None where there are none."""
-        assert self.ends is not None
-        cell, first, second = self.ends
-        form = best_form(self.intervals.instance, self.lo, self.hi, self.costs)
-        shift = (second - first).astype(float)
-        values = csr_array(form.b[cell])
-        pick = csr_array((-shift, (np.arange(len(cell)), np.arange(len(cell)))), shape=(len(cell), len(cell)))
-        sides = (first - form.offset[cell]).astype(float)
-        rows, least = form.rows(known) if known else (csr_array((0, form.model.columns)), np.zeros(0))
-        none = np.full(len(known), np.inf)
-        model = _joined(
-            form.model, len(cell), np.ones(len(cell)), [(values, pick, sides, sides), (rows, None, least, none)]
-        )
-        outcome = ask(solve_mip, model, columns=model.columns, budget=self.budget.part(threads=1), absolute_gap=0.5)
-        return None if outcome.x is None else outcome.x[form.model.columns :] < 0.5
+    @property
+    def _off_drawn(self) -> Costs:
+        """The distance of the cells from what was drawn for them; nothing else counts."""
+        assert self.drawn is not None
+        cell, value, _ = self.drawn
+        weight, bend = np.zeros(len(self.lo)), self.intervals.instance.a.copy()
+        weight[cell], bend[cell] = 1.0, value
+        return Costs(weight, weight, bend)
 
     # ---- boxes: sitting on an end is a choice -----------------------------------------------------------------------------------------------------
 
@@ -259,7 +263,6 @@ class CuttingPlanes:
         return _joined(
             form.model,
             len(at),
-            None,
             [(values, pick, least, most), (nothing, rows, needs, np.full(len(cuts), np.inf))],
         )
 
@@ -270,19 +273,19 @@ def _sitting(told: BetweenMultiples, v: Floats) -> Floats:
     return np.concatenate((on[0] & (told.below > 0), on[1] & (told.above > 0))).astype(float)
 
 
-NewRows = tuple[csr_array, csr_array | None, Floats, Floats]
-"""Rows on the columns there are, the same rows on the columns that are new (None: none), and their two sides."""
+NewRows = tuple[csr_array, csr_array, Floats, Floats]
+"""Rows on the columns there are, the same rows on the columns that are new, and their two sides."""
 
 
-def _joined(model: LinearModel, more: int, cost: Floats | None, blocks: Sequence[NewRows]) -> LinearModel:
-    """A model with 0–1 columns and rows more; with a ``cost`` of these columns, that alone counts."""
+def _joined(model: LinearModel, more: int, blocks: Sequence[NewRows]) -> LinearModel:
+    """A model with 0–1 columns that cost nothing, and rows, more."""
     old = csr_array((model.coefs, model.indices, model.indptr), shape=(model.rows, model.columns))
     rows = [hstack((old, csr_array((model.rows, more))))]
     for left, right, _, _ in blocks:
-        rows.append(hstack((left, csr_array((left.shape[0], more)) if right is None else right)))
+        rows.append(hstack((left, right)))
     a = csr_array(vstack(rows))
     return LinearModel(
-        cost=np.concatenate((model.cost, np.zeros(more)) if cost is None else (np.zeros(model.columns), cost)),
+        cost=np.concatenate((model.cost, np.zeros(more))),
         lower=np.concatenate((model.lower, np.zeros(more))),
         upper=np.concatenate((model.upper, np.ones(more))),
         indptr=a.indptr.astype(np.int64),

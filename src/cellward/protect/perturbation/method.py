@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, ClassVar
 
+import numpy as np
+
+from cellward import exact
 from cellward.errors import InputError
 from cellward.instance import Instance, by_level
 from cellward.protect.amounts import amounts, beyond_every_value, stated, stated_amounts
@@ -33,9 +36,10 @@ class CellPerturbation(Method):
     The interval is between the multiples of ``base`` around the value (a multiple stays), or ``within`` so much of it; either is one number, one a
     cell, or one a level of sums ({0: 5, 1: 10}), in the table's units. ``objective``: with a base, ``between`` (default) is w·|v − a| at both
     multiples and linear between them, as in a rounding; ``nearest`` is the distance to the nearer multiple. Within a distance it is Σ w·|v − a|, and
-    each cell at risk is held to an end, drawn from the key, of what its own levels leave it. ``knowledge``: what attackers are taken to read out of a
-    value, ``strict`` (the safe one) or ``paper``, see publication/knowledge.py. ``grid``: publish multiples of it, such as 1 for counts; None: the
-    continuous optimum, with as many decimals as that takes. ``ignore_levels`` perturbs without a look at the levels.
+    each cell at risk is held to a value drawn from the key among all that its own levels leave it; ``within`` is 3/2 of its two levels at least.
+    ``knowledge``: what attackers are taken to read out of a value, ``strict`` (the safe one) or ``paper``, see publication/knowledge.py. ``grid``:
+    publish multiples of it, such as 1 for counts; None: the continuous optimum, with as many decimals as that takes. ``ignore_levels`` perturbs
+    without a look at the levels.
 
     >>> from cellward import Table
     >>> p = CellPerturbation(base=5).protect(Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
@@ -103,6 +107,28 @@ class CellPerturbation(Method):
         if self.grid is None and not self.ignore_levels and any(attacker.whole for attacker in instance.attackers):
             name = next(attacker.name for attacker in instance.attackers if attacker.whole)
             return f"attacker {name} knows that values are whole, which fractions would not be kept from; give a grid, such as grid=1"
+        return None if self.form == "base" or self.ignore_levels else self._too_near(instance)
+
+    def _too_near(self, instance: Instance) -> str | None:
+        """The cell whose levels leave less than twice their span to draw its value from: whoever knows their rule would come too near (model.md)."""
+        amount = np.where(instance.sensitivity.fixed, 0, amounts(instance, self._amount, "within"))
+        for attacker in instance.attackers:
+            asked = attacker.asked(instance.sensitivity.levels)
+            t = amount[asked.cell]
+            told = t if self.knowledge == "strict" else 2 * t
+            below, above = np.minimum(t, told - asked.upl), np.minimum(t, told - asked.lpl)
+            room, span = below + above, asked.lpl + asked.upl
+            near = np.flatnonzero((room >= 0) & (room < 2 * span))
+            if len(near):
+                i = int(near[0])
+                name = instance.labels.name(int(asked.cell[i]))
+                lpl, upl, given, least = (
+                    exact.short(int(x[i]), instance.decimals) for x in (asked.lpl, asked.upl, t, span + (span + 1) // 2)
+                )
+                return (
+                    f"within={given} leaves {name}, which asks for {lpl} below and {upl} above, less than twice that to draw its value from; "
+                    f"give a distance of at least {least}, one and a half times both levels"
+                )
         return None
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:

@@ -68,7 +68,7 @@ class RoundingAttempt(Attempt):
         """The model with the table to come near to: the true one, or for want of bias another."""
         if not self.method.unbiased:
             return model
-        return replace(model, target=unbiased_target(model, self.budget, self.method.engines))
+        return replace(model, target=unbiased_target(model, self.draws, self.budget, self.method.engines))
 
     def _with_levels(self, model: LatticeModel) -> Protection:
         """The least rounding that meets every level."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.exact import Floats, Ints
+from cellward.protect.draws import Draws
 from cellward.protect.lattice.engines import ENGINES, solve
 from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.problem import LatticeEngine, LatticeProblem
@@ -33,14 +34,15 @@ GRID = 60
 """Residues of larger bases are pooled to so many shares of the base."""
 
 
-def unbiased_target(model: LatticeModel, budget: Budget, engines: Sequence[LatticeEngine] = ENGINES) -> Ints:
-    """ξ(a): a table, additive or not, whose nearest rounding is nearly without bias."""
+def unbiased_target(
+    model: LatticeModel, draws: Draws, budget: Budget, engines: Sequence[LatticeEngine] = ENGINES
+) -> Ints:
+    """ξ(a): a table, additive or not, whose nearest rounding is nearly without bias; its lots are drawn from the key."""
     cell = model.columns.cell
     a, lo, base = (x[cell] for x in (model.instance.a, model.allowed.lo, model.r))
     points = np.minimum(base, GRID)
     wanted = (a - lo) / base
-    rng = np.random.default_rng(budget.seed)
-    draw = rng.random(len(cell))
+    draw = draws.fractions("target", cell)
     spread = np.linspace(0.0, 1.0, GRID + 1)
     share_up = spread.copy()  # u as a function of σ/β, to begin with as if rounding were without bias already
     aim = np.clip(wanted, 0, 1)

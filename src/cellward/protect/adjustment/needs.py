@@ -1,4 +1,4 @@
-"""Draws of an adjustment: which way each cell at risk moves and how far at least, given or drawn from the key, and what room all cells have.
+"""Needs of an adjustment: which way each cell at risk moves and how far at least, given or drawn from the key, and what room all cells have.
 
 All numbers are whole, in units of the table or finer. A drawn level lies between the protection level and a jitter above it, so that nobody who knows
 the rule behind the levels can read the true value off the published one.
@@ -6,7 +6,6 @@ the rule behind the levels can read the true value off the published one.
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ import numpy as np
 from cellward.errors import InputError
 from cellward.exact import LARGEST, NO_BOUND, Bools, Ints
 from cellward.instance import Instance
+from cellward.protect.draws import Draws
 
 UP, DOWN = 1, -1
 LEAST_STEPS = 2
@@ -75,25 +75,17 @@ def free_room(instance: Instance, fixed: Bools, *, zeros_stay: bool, at_risk: In
     return np.where(stays, 0, lo), np.where(stays, 0, hi)
 
 
-def draw(key: bytes, what: str, names: Sequence[str], most: Ints) -> Ints:
-    """A whole number from 0 to ``most`` for every cell, uniform but for one part in 2^64, that only the key tells; the cell is known by its name."""
-    out = [
-        int.from_bytes(hmac.digest(key, f"{what} of {name}".encode(), "sha256")[:16], "big") % (m + 1)
-        for name, m in zip(names, most.tolist(), strict=True)
-    ]
-    return np.array(out, np.int64)
+def drawn_levels(draws: Draws, cell: Ints, level: Ints, room: Ints, jitter: float, step: int, side: str) -> Ints:
+    """For each level (0: none) one from there to ``jitter`` times itself above, at least LEAST_STEPS steps wide, inside the room; on the step.
 
-
-def drawn_levels(
-    key: bytes, names: Sequence[str], level: Ints, room: Ints, jitter: float, step: int, side: str
-) -> Ints:
-    """For each level (0: none) one from there to ``jitter`` times itself above, at least LEAST_STEPS steps wide, inside the room; on the step."""
+    The same fraction of the way for the same cell: a level that grows takes what is drawn above it along.
+    """
     first = -(-level // step)
     if not jitter:
         return first * step
     wide = np.maximum(np.floor(level * jitter / step).astype(np.int64), LEAST_STEPS)
     last = np.minimum(first + wide, np.maximum(room // step, first))
-    return np.where(level > 0, (first + draw(key, f"level {side}", names, last - first)) * step, 0)
+    return np.where(level > 0, (first + draws.up_to(f"level {side}", cell, last - first)) * step, 0)
 
 
 def given_senses(senses: object, instance: Instance, cell: Ints) -> Ints:
