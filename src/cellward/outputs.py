@@ -13,6 +13,7 @@ from typing import Any
 from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
 from cellward.files.whole import write_whole
+from cellward.manifest import MANIFEST, manifest_text
 from cellward.protection import Protection
 from cellward.report.sections.deviations import Deviations
 
@@ -23,6 +24,7 @@ FILES = {
     OF_SUMS: "confidential: the proof for sums of cells",
     DETAILS: "confidential: the result in numbers",
     "findings.csv": "confidential: why cells are at risk",
+    MANIFEST: "confidential: hashes of inputs and outputs",
     STATEMENT: "public",
     VALUES: "public",
 }
@@ -50,9 +52,16 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
 
 
 def write_outputs(
-    protection: Protection, folder: Path, facts: dict[str, Any], more: Mapping[str, bytes] | None = None
+    protection: Protection,
+    folder: Path,
+    facts: dict[str, Any],
+    more: Mapping[str, bytes] | None = None,
+    inputs: Mapping[str, Path] | None = None,
 ) -> list[Path]:
-    """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files."""
+    """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files.
+
+    ``inputs``: the files that it was made of, for the manifest.
+    """
     release = protection.release()
     details = {
         **facts,
@@ -87,6 +96,9 @@ def write_outputs(
         write_whole(target / DETAILS, text.encode(), confidential=True)
         release.save_statement(target / STATEMENT)
         release.save(target / VALUES)
+        names = {CERTIFICATE, DETAILS, STATEMENT, VALUES, *(more or {}), *([] if of_sums is None else [OF_SUMS])}
+        outputs = [target / name for name in FILES if name in names]
+        write_whole(target / MANIFEST, manifest_text(inputs or {}, outputs, protection.key), confidential=True)
         if fresh:
             mask = os.umask(0)
             os.umask(mask)
@@ -97,5 +109,4 @@ def write_outputs(
     finally:
         if fresh and target.exists():
             shutil.rmtree(target)
-    written = {CERTIFICATE, DETAILS, STATEMENT, VALUES, *(more or {}), *([] if protection.sums is None else [OF_SUMS])}
-    return [folder / name for name in FILES if name in written]
+    return [folder / name for name in FILES if name in names or name == MANIFEST]

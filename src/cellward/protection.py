@@ -5,7 +5,6 @@ Confidential: it holds the instance. The public side is made by :meth:`Protectio
 
 from __future__ import annotations
 
-import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from typing import Any, Literal, Protocol
 from cellward import exact
 from cellward.audit.audit import Audit, audit
 from cellward.audit.bound import BoundProof
-from cellward.audit.certificate import Certificate
+from cellward.audit.certificate import Certificate, salt_of
 from cellward.audit.evidence import Evidence
 from cellward.audit.shown import Shown
 from cellward.errors import InputError, VerificationError
@@ -246,9 +245,8 @@ class Protection:
             raise VerificationError(f"a result called failed has nothing to certify; {self.reason}")
         if self.sums is not None and self.sums.evidence.missing:
             raise VerificationError(f"not protected: {self.sums.evidence.missing[0]}; nothing is certified")
-        salt = hmac.new(self.key, b"cellward certificate", "sha256").hexdigest()
         told = None if self.failure is None else self.failure.knowledge
-        common: dict[str, Any] = {"told": told, "ignore_levels": self.ignore_levels, "salt": salt}
+        common: dict[str, Any] = {"told": told, "ignore_levels": self.ignore_levels, "salt": salt_of(self.key)}
         second = None
         if self.sums is not None:
             named = {**OF_SUMS, "of": self.method.get("name", "")}

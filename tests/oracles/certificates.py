@@ -296,6 +296,27 @@ def pattern():
     }  # fmt: skip
 
 
+def with_sums():
+    """x + y = t rounded to base 5, and the certificate of x + t, which is at risk: (that of the cells, that of the sum)."""
+    levels = {"cell": [3], "lpl": 2, "upl": 2, "spl": 0}
+    moves = [{"denominator": 1, "leaf": [0], "difference": [x], "covers": [[0, 3]]} for x in (1, -1)]
+    second = {
+        **rounding(),
+        "method": {"name": "interval publication", "what": "sums of cells at risk", "of": "controlled rounding"},
+        "labels": labelled(["cell"], [(str(i),) for i in range(4)]),
+        "equations": {"length": [3, 3], "rhs": 0, "cell": [0, 1, 2, 0, 2, 3], "coef": [1, 1, -1, 1, 1, -1]},
+        "nominal": [7, 9, 16, 23], "lower": [0, 0, 0, None], "upper": None, "printed": ranges([1, 6, 11, None], [9, 14, 19, None]), "allowed": None,
+        "weight": 0, "target": None, "objective": None, "knowledge": {"rule": "interval"}, "levels": levels,
+        "attackers": [{**PUBLIC, "whole": True}], "definitions": {"equation": [0, 1], "cell": [2, 3]}, "witnesses": moves,
+        "bound": copy.deepcopy(NO_BOUND), "status": "feasible",
+    }  # fmt: skip
+    first = {
+        **spared(None, [7, 9, 16], [5, 10, 15], [(5, 10, 5), (5, 10, 5), (15, 20, 5)], (0, 0), (0, 0)),
+        "protection": "none asked", "sums": digest(second), "status": "feasible",
+    }  # fmt: skip
+    return first, second
+
+
 def every():
     """All certificates by name; each of them holds."""
     asked = {"cell": [0, 1], "lpl": [3, 0], "upl": [9, 3], "spl": 0}

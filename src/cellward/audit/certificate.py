@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import hmac
 import io
 import json
 from collections.abc import Iterable, Mapping
@@ -117,6 +118,13 @@ class Certificate:
 
 OF_SUMS = checker.OF_SUMS
 """What the certificate of a table's sums is called; it stands beside that of the cells."""
+
+
+def salt_of(key: bytes) -> str:
+    """What keeps the digest from being guessed."""
+    return hmac.new(key, b"cellward certificate", "sha256").hexdigest()
+
+
 NAMED_WEIGHTS = ("equal", "relative", "table", "totals")
 
 
