@@ -66,6 +66,19 @@ def relative_weights(a: Ints, decimals: int) -> tuple[Ints, int]:
     return weight, max(places, 0)
 
 
+def _with_the_public(table: Table, attackers: Iterable[Attacker] | None) -> tuple[Attacker, ...]:
+    """The attackers; before them the external one where the table's levels, or sums, would otherwise be kept from nobody."""
+    found = (Attacker.external(),) if attackers is None else tuple(attackers)
+    s = table.sensitivity
+    asked = Attacker.external().wanted(s.levels).cell
+    judged = [attacker for attacker in found if isinstance(attacker, Attacker) and attacker.levels is None]
+    kept = np.zeros(table.cells, bool)
+    for attacker in judged:
+        kept |= ~np.isin(np.arange(table.cells), attacker.known)
+    missing = not kept[asked].all() or (bool(s.sums) and not judged)
+    return (Attacker.external(), *found) if found and missing else found
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Instance:
     """One problem for a protection method."""
@@ -125,7 +138,7 @@ class Instance:
             weight_decimals=weight_decimals,
             sensitivity=table.sensitivity,
             labels=table.labels,
-            attackers=(Attacker.external(),) if attackers is None else tuple(attackers),
+            attackers=_with_the_public(table, attackers),
         )
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from cellward.formats.attackers import read_attackers
 from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
 from cellward.key import read_key
+from cellward.manifest import hash_of
 from cellward.outputs import folder_files, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import METHODS, from_file, method_called
@@ -29,7 +30,7 @@ from cellward.registry import write as write_table
 from cellward.report.sections.findings import findings_csv
 from cellward.risk.attacker import Attacker, Cell
 from cellward.risk.manual import Manual
-from cellward.risk.policy import BUILT_IN, named_rules
+from cellward.risk.policy import BUILT_IN, Policy
 from cellward.risk.rule import Rule
 from cellward.risk.rule_text import read_rule
 from cellward.table.frame import LongSpec, refuse_former
@@ -44,7 +45,14 @@ _ANY = (str, int, Decimal, list, dict)
 _LONG = {field.name for field in fields(LongSpec)} - {"hierarchies"}
 _MICRO = {field.name for field in fields(Roles)} - {"hierarchies", "decimal"}
 _INPUT = {"file": _TEXT, "kind": _TEXT, "query": _TEXT, "separator": _TEXT, "decimal": _TEXT, "names": _LIST}
-_RULES = {"policy": _TEXT, "rules": _LIST, "waivers": (str, list), "frozen": _LIST, "levels": _LIST}
+_RULES = {
+    "policy": _TEXT,
+    "policy_sha256": _TEXT,
+    "rules": _LIST,
+    "waivers": (str, list),
+    "frozen": _LIST,
+    "levels": _LIST,
+}
 _MANUAL = {"cells": _LIST, "reason": _TEXT, "status": _TEXT, "percent": _NUMBER, "units": _NUMBER}
 _ATTACKERS = {"respondents": _WHOLE, "coalitions": _FLAG, "whole": _FLAG, "file": _TEXT}
 _PROTECTION = {"name": _TEXT, "weights": (str, dict), "time_limit_s": _NUMBER}
@@ -130,19 +138,10 @@ class Job:
 
     def _check_outputs(self) -> None:
         """Refuse outputs that could not be written, that stand for each other, or over a file that is read."""
-        output, risk = self._output, self.said.get("risk", {})
-        given = [
-            self.said["input"]["file"],
-            output.get("key_file"),
-            risk.get("policy"),
-            risk.get("waivers"),
-            self.said.get("attackers", {}).get("file"),
-        ]
-        for one in self.said.get("hierarchies", {}).values():
-            several = one if isinstance(one, list) else [one]
-            given += [each.get("file") if isinstance(each, dict) else each for each in several]
+        output = self._output
+        given = [*self.inputs.values(), *([self._beside(output["key_file"])] if "key_file" in output else [])]
         try:
-            read = {self._beside(file).resolve() for file in given if isinstance(file, str)} | {self.path.resolve()}
+            read = {path.resolve() for path in given}
             written = (
                 [(self.folder / name).resolve() for name in folder_files(self._tables)] if "folder" in output else []
             )
@@ -196,6 +195,28 @@ class Job:
         """How many tables are made of the records."""
         return 1 if self.kind == "table" else len(Formula.of(self.said["roles"]["dims"]).terms)
 
+    @property
+    def inputs(self) -> dict[str, Path]:
+        """Every file that it reads but the key, by what it is for."""
+        risk, found = self.said.get("risk", {}), {"job": self.path, "input": self.source}
+        if "policy" in risk and risk["policy"] not in BUILT_IN:
+            found["policy"] = self._beside(risk["policy"])
+        if isinstance(risk.get("waivers"), str):
+            found["waivers"] = self._beside(risk["waivers"])
+        if "file" in self.said.get("attackers", {}):
+            found["attackers"] = self._beside(self.said["attackers"]["file"])
+        for dim, one in self.said.get("hierarchies", {}).items():
+            several = one if isinstance(one, list) else [one]
+            files = [each.get("file") if isinstance(each, dict) else each for each in several]
+            own = [file for file in files if isinstance(file, str)]
+            found |= {f"hierarchy {k} of {dim}": self._beside(file) for k, file in enumerate(own, start=1)}
+        return found
+
+    @property
+    def weights(self) -> Any:
+        """How deviations are weighted; None: as the method does."""
+        return self.said.get("method", {}).get("weights")
+
     def _beside(self, file: str) -> Path:
         return Path(os.path.normpath(self.path.parent / file))
 
@@ -241,13 +262,25 @@ class Job:
         found: list[Rule] = []
         if "policy" in section:
             named = section["policy"]
-            found += named_rules(named if named in BUILT_IN else self._beside(named))
+            found += self._policy(Policy.named(named if named in BUILT_IN else self._beside(named)))
+        elif "policy_sha256" in section:
+            raise InputError("[risk] policy_sha256: there is no policy that it could be of; name the policy too")
         found += [read_rule(text) for text in _texts(section.get("rules", []), "[risk] rules")]
         for decision in self.said.get("manual", []):
             options = {key: value for key, value in decision.items() if key not in ("cells", "reason")}
             cells: dict[Cell, str] = {cell_of(cell): decision.get("reason", "") for cell in decision.get("cells", [])}
             found.append(Manual(cells, **options))
         return tuple(found)
+
+    def _policy(self, policy: Policy) -> tuple[Rule, ...]:
+        """The rules of a policy, if it is the very one that the job demands."""
+        demanded = self.said["risk"].get("policy_sha256")
+        if demanded is not None and f"sha256:{demanded.removeprefix('sha256:').lower()}" != policy.digest:
+            raise InputError(
+                f"[risk] policy_sha256: the policy {policy.name} is another than the job demands, its name and rules give {policy.digest}; "
+                "restore the policy, or agree on the new one and write its hash here"
+            )
+        return policy.rules
 
     @property
     def key(self) -> bytes | None:
@@ -338,7 +371,7 @@ class Job:
         limit = section.get("time_limit_s")
         return method.protect(
             table,
-            weights=section.get("weights"),
+            weights=self.weights,
             attackers=self.attackers(table),
             time_limit_s=None if limit is None else float(limit),
             seed=output.get("seed", 0),
@@ -353,11 +386,10 @@ class Job:
 
     def write(self, table: Table, protection: Protection) -> list[Path]:
         """Write the folder: the release and its proof, and why cells were at risk."""
-        with self.source.open("rb") as handle:
-            digest = hashlib.file_digest(handle, "sha256").hexdigest()
-        job = {"name": self.name, "file": self.path.name, "sha256": self.digest, "input_sha256": digest}
+        job = {"name": self.name, "file": self.path.name, "sha256": self.digest, "input_sha256": hash_of(self.source)}
         more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
-        files = write_outputs(protection, self.folder, {**summary(protection, verified=True), "job": job}, more)
+        facts = {**summary(protection, verified=True), "job": job}
+        files = write_outputs(protection, self.folder, facts, more, self.inputs)
         kept = self.write_table(table)
         return files if kept is None else [*files, kept]
 

@@ -14,6 +14,7 @@ from typing import Any
 from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
 from cellward.files.whole import write_whole
+from cellward.manifest import MANIFEST, manifest_text
 from cellward.protection import Protection
 from cellward.report.sections.deviations import Deviations
 from cellward.report.sections.outcome import notes
@@ -25,6 +26,7 @@ FILES = {
     OF_SUMS: "confidential: the proof for sums of cells",
     DETAILS: "confidential: the result in numbers",
     "findings.csv": "confidential: why cells are at risk",
+    MANIFEST: "confidential: hashes of inputs and outputs",
     STATEMENT: "public",
     VALUES: "public",
 }
@@ -83,9 +85,16 @@ def key_for(folder: Path, given: bytes | None) -> bytes | None:
 
 
 def write_outputs(
-    protection: Protection, folder: Path, facts: dict[str, Any], more: Mapping[str, bytes] | None = None
+    protection: Protection,
+    folder: Path,
+    facts: dict[str, Any],
+    more: Mapping[str, bytes] | None = None,
+    inputs: Mapping[str, Path] | None = None,
 ) -> list[Path]:
-    """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files."""
+    """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files.
+
+    ``inputs``: the files that it was made of, for the manifest.
+    """
     release = protection.release()
     parts = release.tables() if release.labels.tables else ()
     every = folder_files(len(parts))
@@ -127,6 +136,9 @@ def write_outputs(
                 old.unlink()  # of an earlier release
         release.save_statement(target / STATEMENT)
         release.save(target / VALUES)
+        absent = {"findings.csv", OF_SUMS} - {*(more or {}), *([] if of_sums is None else [OF_SUMS])}
+        outputs = [target / name for name in every if name not in {*absent, MANIFEST}]
+        write_whole(target / MANIFEST, manifest_text(inputs or {}, outputs, protection.key), confidential=True)
         if fresh:
             mask = os.umask(0)
             os.umask(mask)
@@ -137,5 +149,4 @@ def write_outputs(
     finally:
         if fresh and target.exists():
             shutil.rmtree(target)
-    absent = {"findings.csv", OF_SUMS} - {*(more or {}), *([] if protection.sums is None else [OF_SUMS])}
     return [folder / name for name in every if name not in absent]

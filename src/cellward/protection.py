@@ -5,7 +5,6 @@ Confidential: it holds the instance. The public side is made by :meth:`Protectio
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,7 +14,7 @@ from typing import Any, Literal, Protocol
 from cellward import exact
 from cellward.audit.audit import Audit, audit
 from cellward.audit.bound import BoundProof
-from cellward.audit.certificate import Certificate
+from cellward.audit.certificate import Certificate, salt_of
 from cellward.audit.evidence import Evidence
 from cellward.audit.gate import given_away
 from cellward.audit.shown import Shown
@@ -243,22 +242,16 @@ class Protection:
     def _certificates(self) -> tuple[Certificate, ...]:
         if self.status == "failed":
             raise VerificationError(f"a result called failed has nothing to certify; {self.reason}")
-        parts = [self.shown, *([] if self.sums is None else [self.sums])]
         if self.sums is not None and self.sums.evidence.missing:
             raise VerificationError(f"not protected: {self.sums.evidence.missing[0]}; nothing is certified")
-        salt = hmac.new(self.key, b"cellward certificate", "sha256").hexdigest()
         told = None if self.failure is None else self.failure.knowledge
-        return tuple(
-            Certificate.of(
-                part,
-                method=self.method if part is self.shown else {**OF_SUMS, "of": self.method.get("name", "")},
-                told=told,
-                ignore_levels=self.ignore_levels,
-                engine=self.engine if part is self.shown else "",
-                salt=salt,
-            )
-            for part in parts
-        )
+        common: dict[str, Any] = {"told": told, "ignore_levels": self.ignore_levels, "salt": salt_of(self.key)}
+        second = None
+        if self.sums is not None:
+            named = {**OF_SUMS, "of": self.method.get("name", "")}
+            second = Certificate.of(self.sums, method=named, engine="", **common)
+        first = Certificate.of(self.shown, method=self.method, engine=self.engine, sums=second, **common)
+        return (first,) if second is None else (first, second)
 
     def certificate(self) -> Certificate:
         """The certificate of this result (confidential)."""

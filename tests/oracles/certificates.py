@@ -10,6 +10,7 @@ import hashlib
 import io
 import itertools
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -71,9 +72,9 @@ def rounding(kind="strict"):
     insider = {"name": "insider", "whole": True, "cell": [5, 10], "lower": [None, 12], "upper": [22, 12], "levels": own}
     return {
         "format": "cellward certificate",
-        "version": 4,
+        "version": 5,
         "salt": SALT,
-        "method": {"name": "controlled rounding", "base": "5", "steps": 1},
+        "method": {"name": "controlled rounding", "base": "5", "steps": 1, "knowledge": kind},
         "decimals": 0,
         "weight_decimals": 0,
         "labels": labelled(("region", "kind"), GRID),
@@ -106,6 +107,7 @@ def rounding(kind="strict"):
         },
         "status": "optimal",
         "engine": "by hand",
+        "sums": None,
     }
 
 
@@ -118,9 +120,10 @@ def _leaf(kind, denominator, *multiplier):
 
 def searched():
     """Published 2, 0, 1 at cost 6; a tree with every kind of leaf proves 11/2, and costs are even."""
+    knowledge = {"rule": "adjusted", "most": [2, 3, 8]}
     return {
         **rounding(),
-        "method": {"name": "by hand"},
+        "method": {"name": "by hand", "tells": knowledge},
         "decimals": 1,
         "labels": labelled(["part"], THREE),
         "equations": {"length": [3], "rhs": [5], "cell": [0, 1, 2], "coef": [2, 2, 1]},
@@ -130,7 +133,7 @@ def searched():
         "printed": values(2, 0, 1),
         "allowed": {"lo": [0, 0, 1], "hi": [5, 4, 5], "step": 2},
         "objective": 6,
-        "knowledge": {"rule": "adjusted", "most": [2, 3, 8]},
+        "knowledge": knowledge,
         "protection": "ignored",
         "levels": {"cell": [0, 2], "lpl": [0, 1], "upl": 0, "spl": 0},
         "attackers": [copy.deepcopy(PUBLIC)],
@@ -196,7 +199,7 @@ def told(knowledge, published, up, down, *, denominator=1, **changes):
     }
     return {
         **rounding(),
-        "method": {"name": "by hand"},
+        "method": {"name": "by hand", "tells": knowledge},
         "weight_decimals": 1,
         "labels": labelled(["part"], THREE),
         "equations": {"length": [3], "rhs": 0, "cell": [0, 1, 2], "coef": [1, 1, -1]},
@@ -232,7 +235,8 @@ def _perturbed(form, kind, amount):
 def spared(small, nominal, published, allowed, up, down, *, steps=1, kind="strict", upper=None, only=None):
     """The same of small counts, by controlled rounding to base 5: x + y = t, nothing below 0; ``allowed``: (lo, hi, step) of each cell."""
     knowledge = _rounded(kind, steps, 5) | ({} if small is None else {"small": small})
-    method = {"name": "controlled rounding", "steps": steps} | ({} if small is None else {"small_counts": small})
+    method = {"name": "controlled rounding", "base": "5", "steps": steps, "knowledge": kind}
+    method |= {} if small is None else {"small_counts": small}
     return told(
         knowledge, published, up, down,
         method=method | ({} if only is None else {"only": only}), nominal=nominal, lower=0, upper=upper,
@@ -241,10 +245,15 @@ def spared(small, nominal, published, allowed, up, down, *, steps=1, kind="stric
     )  # fmt: skip
 
 
-def perturbed(form, kind, amount, published, allowed, up, down, **changes):
-    """The same by cell perturbation; ``allowed``: (lo, hi, step) of each cell."""
+def perturbed(form, kind, amount, published, allowed, up, down, *, aim=None, **changes):
+    """The same by cell perturbation, by base with the aim nearest unless said; ``allowed``: (lo, hi, step) of each cell."""
     sets = {key: [one[k] for one in allowed] for k, key in enumerate(("lo", "hi", "step"))}
-    method = {"name": "cell perturbation", "form": form}
+    method = {
+        "name": "cell perturbation",
+        "knowledge": kind,
+        "objective": aim or {"base": "nearest", "distance": "distance"}[form],
+    }
+    method["base" if form == "base" else "within"] = [str(x or 1) for x in amount]
     return told(_perturbed(form, kind, amount), published, up, down, method=method, allowed=sets, **changes)
 
 
@@ -285,6 +294,27 @@ def pattern():
         "attackers": [copy.deepcopy(PUBLIC), {**PUBLIC, "name": "insider", "whole": True, "cell": [9], "lower": 24, "upper": None,
                                               "levels": {"cell": [8], "lpl": 8, "upl": 8, "spl": 0}}],
     }  # fmt: skip
+
+
+def with_sums():
+    """x + y = t rounded to base 5, and the certificate of x + t, which is at risk: (that of the cells, that of the sum)."""
+    levels = {"cell": [3], "lpl": 2, "upl": 2, "spl": 0}
+    moves = [{"denominator": 1, "leaf": [0], "difference": [x], "covers": [[0, 3]]} for x in (1, -1)]
+    second = {
+        **rounding(),
+        "method": {"name": "interval publication", "what": "sums of cells at risk", "of": "controlled rounding"},
+        "labels": labelled(["cell"], [(str(i),) for i in range(4)]),
+        "equations": {"length": [3, 3], "rhs": 0, "cell": [0, 1, 2, 0, 2, 3], "coef": [1, 1, -1, 1, 1, -1]},
+        "nominal": [7, 9, 16, 23], "lower": [0, 0, 0, None], "upper": None, "printed": ranges([1, 6, 11, None], [9, 14, 19, None]), "allowed": None,
+        "weight": 0, "target": None, "objective": None, "knowledge": {"rule": "interval"}, "levels": levels,
+        "attackers": [{**PUBLIC, "whole": True}], "definitions": {"equation": [0, 1], "cell": [2, 3]}, "witnesses": moves,
+        "bound": copy.deepcopy(NO_BOUND), "status": "feasible",
+    }  # fmt: skip
+    first = {
+        **spared(None, [7, 9, 16], [5, 10, 15], [(5, 10, 5), (5, 10, 5), (15, 20, 5)], (0, 0), (0, 0)),
+        "protection": "none asked", "sums": digest(second), "status": "feasible",
+    }  # fmt: skip
+    return first, second
 
 
 def every():
@@ -330,11 +360,14 @@ def every():
         "perturbation by base": perturbed("base", "strict", [4, 5, 7], [4, 10, 14], [(4, 8, 1), (5, 10, 1), (14, 21, 1)], (1, 0), (-7, 0),
                                           target=[8, 10, 14], objective=4, bound=met),
         "perturbation by base within bounds": perturbed("base", "paper", [4, 9, 5], [8, 9, 17], [(5, 8, 1), (9, 9, 1), (15, 18, 1)], (2, 0), (-2, 0),
-                                                        lower=[5, 0, 0], upper=[None, 30, 18], target=[9, 9, 20], objective=10),
-        "perturbation by base of some": perturbed("base", "strict", [4, 5, 0], [8, 8, 16], [(4, 8, 1), (5, 10, 1), (16, 16, 0)], (4, -4), (-1, 1)),
+                                                        lower=[5, 0, 0], upper=[None, 30, 18], target=[8, 9, 15], objective=6),
+        "perturbation by base of some": perturbed("base", "strict", [4, 5, 0], [8, 8, 16], [(4, 8, 1), (5, 10, 1), (16, 16, 0)], (4, -4), (-1, 1),
+                                                  target=[8, 10, 16], objective=4),
+        "perturbation between multiples": perturbed("base", "strict", [4, 6, 0], [7, 9, 16], [(4, 8, 1), (6, 12, 1), (16, 16, 0)], (1, -1), (-3, 3),
+                                                    aim="between", target=[8, 6, 16], weight=[6, 0, 0], objective=6),
         "perturbation by distance": perturbed("distance", "strict", [2, 3, 5], [5, 8, 13], [(5, 9, 1), (8, 8, 0), (12, 20, 1)], (0, 0), (-4, 0)),
         "perturbation by distance of some": perturbed("distance", "paper", [3, 0, 4], [5, 9, 14], [(4, 10, 1), (9, 9, 0), (14, 14, 2)], (4, 0),
-                                                      (-8, 0), target=[10, 9, 12], objective=11),
+                                                      (-8, 0)),
         "nothing asked": told({"rule": "adjusted", "most": 5}, [6, 9, 15], (0, 0), (0, 0), protection="none asked"),
     }  # fmt: skip
 
@@ -393,6 +426,21 @@ def save_all(content, folder):
     (folder / "release.csv").write_text(release(content), newline="")
     (folder / "release.json").write_text(json.dumps(statement(content), indent=2))
     return folder
+
+
+def restated(content):
+    """The certificate with a method that says what its knowledge says."""
+    method, knowledge = content["method"], content["knowledge"]
+    if method["name"] == "by hand":
+        return content | {"method": method | {"tells": knowledge}}
+    amount = knowledge["base"] if knowledge["rule"] == "rounded" else knowledge["amount"]
+    texts = [decimal(x or 1, content["decimals"]) for x in (amount if isinstance(amount, list) else [amount])]
+    name = "within" if knowledge.get("form") == "distance" else "base"
+    method = {k: v for k, v in method.items() if k not in ("base", "within")}
+    method |= {name: texts if isinstance(amount, list) else texts[0], "knowledge": knowledge["kind"]}
+    if knowledge["rule"] == "rounded":
+        return content | {"method": method | {"steps": knowledge["steps"]}}
+    return content | {"method": {"objective": "distance" if name == "within" else "nearest"} | method}
 
 
 def changed(content, path, value):
@@ -533,9 +581,10 @@ def _between(low, x, high):
 class _Oracle:
     def __init__(self, c):
         _keys(c, "format version salt method decimals weight_decimals labels equations nominal lower upper printed allowed weight target objective "
-                 "knowledge protection levels attackers definitions witnesses bound status engine")  # fmt: skip
+                 "knowledge protection levels attackers definitions witnesses bound status engine sums")  # fmt: skip
         assert c["format"] == "cellward certificate"
-        assert _whole(c["version"]) == 4
+        assert _whole(c["version"]) == 5
+        assert c["sums"] is None or (len(c["sums"]) == 64 and set(c["sums"]) <= set("0123456789abcdef"))
         assert len(c["salt"]) == 64
         assert set(c["salt"]) <= set("0123456789abcdefABCDEF")
         assert 0 <= _whole(c["decimals"]) <= 40
@@ -556,7 +605,9 @@ class _Oracle:
         self.definitions()
         self.witnesses()
         self.requirements()
+        self.proven = False
         self.bound()
+        self.weights()
 
     def labels(self):
         labels = _keys(self.c["labels"], "column sha256")
@@ -710,10 +761,28 @@ class _Oracle:
         names |= {"cell suppression": "suppressed", "interval publication": "interval"}
         assert names.get(m["name"], k["rule"]) == k["rule"]
         assert m["name"] in names or k["rule"] not in ("suppressed", "interval")
+        if m["name"] not in names:
+            assert canonical(m["tells"]) == canonical(k)
+        self.counts = [1] * self.n
+        if self.sets is not None and m["name"] in names:
+            aim = self.a
+            if m["name"] == "cell perturbation" and m["objective"] != "distance":
+                aim = self.aim(m["objective"], _column(k["amount"], self.n))
+            assert self.target == aim
+        if m["name"] == "controlled tabular adjustment":
+            assert k["most"] is None
+            assert type(m["norm"]) is str
+            assert m["norm"] == "l1" or self.p is None or canonical(self.c["bound"]) == canonical(NO_BOUND)
         if m["name"] == "cell perturbation":
+            assert ("base" in m) != ("within" in m)
+            assert (k["form"], m["objective"]) in (
+                [("base", "between"), ("base", "nearest")] if "base" in m else [("distance", "distance")]
+            )
+            self.amounts(m["base" if "base" in m else "within"], _column(k["amount"], self.n))
             self.perturbation(k)
         if m["name"] != "controlled rounding":
             return
+        self.amounts(m["base"], _column(k["base"], self.n))
         s = _whole(m["steps"], 1)
         assert (k["rule"], k["steps"]) == ("rounded", s)
         for i, b in enumerate(_column(k["base"], self.n)):
@@ -729,6 +798,32 @@ class _Oracle:
                 near = [0] if k["small"] == "zero" else [x for x in near if x > 0]
             assert self.v is None or self.v[i] in near
             assert all(x in self.sets[i] for x in near if _between(self.lower[i], x, self.upper[i]))
+
+    def amounts(self, stated, amount):
+        m, k = self.c["method"], self.c["knowledge"]
+        assert m["knowledge"] == k["kind"]
+        stated = stated if type(stated) is list else [stated] * self.n
+        assert all(re.fullmatch(r"-?[0-9]{1,40}(\.[0-9]{1,40})?", text) for text in stated)
+        for text, own in zip(stated, amount, strict=True):
+            assert own == 0 or own == Fraction(text) * 10 ** self.c["decimals"]
+        assert self.n == 0 or any(amount)
+
+    def aim(self, objective, amount):
+        """The nearer multiple of each cell, the lower one of two; between multiples a cell halfway counts for nothing."""
+        found = []
+        for i, (a, q) in enumerate(zip(self.a, amount, strict=True)):
+            down, up = (q * (a // q), q * -(-a // q)) if q else (a, a)
+            found.append(down if a - down <= up - a else up)
+            self.counts[i] = down < up if objective == "nearest" else a - down != up - a
+        return found
+
+    def weights(self):
+        """Nothing is optimal that costs nothing."""
+        if self.c["status"] != "optimal" and not (self.proven and self.p is not None):
+            return
+        for i, w in enumerate(self.w):
+            free = self.sets is None or (len(self.sets[i]) > 1 and self.counts[i])
+            assert w > 0 or not free
 
     def perturbation(self, k):
         assert k["rule"] == "perturbed"
@@ -770,6 +865,8 @@ class _Oracle:
                 low, high = own.get(i, (None, None))
                 if low is None or low != high:
                     self.needs[k, i] = level
+        self.asked = self.asked or bool(table)
+        self.table = table
         assert self.known
         assert len({x["name"] for x in self.c["attackers"]}) == len(self.known)
 
@@ -821,6 +918,9 @@ class _Oracle:
             assert self.c["witnesses"] == []
             return
         assert self.p is not None
+        for i, level in self.table.items():
+            against = [own for (_, cell), own in self.needs.items() if cell == i]
+            assert any(all(x >= y for x, y in zip(own, level, strict=True)) for own in against)
         for (k, i), (lpl, upl, spl) in self.needs.items():
             if self.free:
                 sides = ([self.v[i] >= self.a[i] + upl] if upl else []) + (
@@ -867,6 +967,7 @@ class _Oracle:
         value = next(x for x in range(min(found).__ceil__(), min(found).__ceil__() + g) if (x - rest) % g == 0)
         assert bound["value"] == str(value)
         assert self.v is None or value <= self.c["objective"]
+        self.proven = value == self.c["objective"]
 
     def node(self, nodes, sets, found):
         x = next(nodes, None)

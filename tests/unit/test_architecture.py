@@ -14,7 +14,8 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt"}
 # Rooms in the order in which data passes through them; a room imports from earlier ones only. Each is ranked once.
 ROOMS = (
     "errors", "version", "exact", "files", "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry", "convert",
-    "instance", "publication", "objective", "solve", "audit", "protection", "protect", "report", "outputs", "tauargus.batch", "job", "cli",
+    "instance", "publication", "objective", "solve", "audit", "protection", "protect", "report", "manifest", "outputs",
+    "tauargus.batch", "job", "recheck", "cli",
 )  # fmt: skip
 FACADE = {
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
@@ -118,7 +119,7 @@ def test_verify_stands_alone():
     used = {module.split(".")[0] for module in imports(SOURCE / "audit" / "verify.py")}
     assert used <= set(sys.stdlib_module_names)
     lines = (SOURCE / "audit" / "verify.py").read_text().splitlines()
-    assert sum(line.strip() != "" for line in lines) <= 700
+    assert sum(line.strip() != "" for line in lines) <= 850
 
 
 def test_importing_cellward_loads_nothing_heavy():

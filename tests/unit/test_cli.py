@@ -27,7 +27,7 @@ LONG = ["--dims", "region,sector", "--value", "firms", "--hierarchy", f"region={
 KEYS = [
     "status", "objective", "bound", "gap", "seconds", "cells", "equations", "sensitive", "sum_abs", "max_abs", "protected", "verified", "notes",
 ]  # fmt: skip
-FILES = {"release.csv", "release.json", "protection.json", "certificate.json.gz"}
+FILES = {"release.csv", "release.json", "protection.json", "certificate.json.gz", "manifest.json"}
 
 
 def piped(*arguments):
@@ -180,7 +180,9 @@ def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
             "--out",
             tmp_path / name,
         )
-        made[name] = [(tmp_path / name / file).read_bytes() for file in sorted(FILES - {"protection.json"})]
+        made[name] = [
+            (tmp_path / name / file).read_bytes() for file in sorted(FILES - {"protection.json", "manifest.json"})
+        ]
     assert made["one"] == made["two"] != made["three"]
 
 
@@ -392,7 +394,7 @@ def test_confidential_outputs_are_their_owners_alone(tmp_path, run):
     out = tmp_path / "out"
     assert run("round", FIRMS, *LONG, "--out", out).code == 0
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()}
-    assert modes["protection.json"] == modes["certificate.json.gz"] == 0o600
+    assert modes["protection.json"] == modes["certificate.json.gz"] == modes["manifest.json"] == 0o600
     assert modes["release.csv"] & 0o400
 
 
@@ -672,10 +674,12 @@ def test_a_truncated_missing_or_foreign_certificate_does_not_hold(certificate, r
     assert said.err.endswith("none.json.gz: there is no such file; check the name\n")
     foreign = tmp_path / "firms.gz"
     foreign.write_bytes(FIRMS.read_bytes())
-    for path in (tmp_path, foreign):
-        said = run("verify", path)
-        assert (said.code, said.err, said.out.count("\n")) == (1, "", 1)
-        assert "DOES NOT HOLD" in said.out
+    said = run("verify", foreign)
+    assert (said.code, said.err, said.out.count("\n")) == (1, "", 1)
+    assert "DOES NOT HOLD" in said.out
+    said = run("verify", tmp_path)
+    assert (said.code, said.out) == (2, "")
+    assert "there is no manifest.json in it; give a folder that cellward wrote" in said.err
 
 
 def test_the_checker_runs_by_itself(certificate):

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("one_instance")
 
 KEY = key_of("job").hex()
 PUBLIC = {"release.csv", "release.json"}
-FILES = PUBLIC | {"certificate.json.gz", "protection.json"}
+FILES = PUBLIC | {"certificate.json.gz", "protection.json", "manifest.json"}
 RECORDS = """region,nace,firm,turnover
 N1,A,f1,90
 N1,A,f2,5
@@ -229,7 +229,7 @@ def test_the_same_job_makes_the_same_bytes(folder, tmp_path):
         carried_out(place, text(output=SECTIONS["output"] + "\nthreads = 2"))
         again = content(place / "out")
         assert set(again) == set(first)
-        for name in set(first) - {"protection.json"}:
+        for name in set(first) - {"protection.json", "manifest.json"}:
             assert again[name] == first[name], name
         for facts in (json.loads(first["protection.json"]), json.loads(again["protection.json"])):
             assert facts.pop("seconds") >= 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import hmac
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from cellward.audit.sums_as_cells import labels_of_sums, sensitivity_of_sums, un
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND, Ints
 from cellward.files.whole import write_whole
+from cellward.instance import Instance, Weights
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge, bound_column, column_of
 from cellward.risk.attacker import Attacker
@@ -35,6 +37,8 @@ class Certificate:
     """The certificate's content (plain lists and whole numbers, as docs/certificate.md defines them), ready to be checked or saved."""
 
     content: Mapping[str, Any]
+    expected: Mapping[str, Any] | None = None
+    """What is known of the table that it is of: its decimals and its weights, which may be 0."""
 
     @staticmethod
     def of(
@@ -45,8 +49,9 @@ class Certificate:
         ignore_levels: bool,
         engine: str,
         salt: str,
+        sums: Certificate | None = None,
     ) -> Certificate:
-        """State what is shown of a publication; where there is none, ``told`` is what would have been told."""
+        """State what is shown of a publication; where there is none, ``told`` is what would have been told. ``sums``: the certificate of its sums."""
         i, p, sought = shown.instance, shown.publication, shown.sought
         knowledge = told if p is None else p.knowledge
         assert knowledge is not None
@@ -75,7 +80,9 @@ class Certificate:
                 "bound": dict(shown.bound.content),
                 "status": shown.status,
                 "engine": engine,
-            }
+                "sums": None if sums is None else sums.digest,
+            },
+            {"decimals": i.decimals - i.beyond, "weights": [_weights(i)]},
         )
 
     @cached_property
@@ -91,7 +98,9 @@ class Certificate:
     def check(self) -> checker.Verdict:
         """Run the independent check on this certificate as a reader of its file would see it."""
         try:
-            return checker.check(json.loads(self.text), self.digest)
+            return checker.check(
+                json.loads(self.text), self.digest, None if self.expected is None else dict(self.expected)
+            )
         except checker.Refused as refusal:
             return checker.Verdict(False, str(refusal))
 
@@ -107,60 +116,84 @@ class Certificate:
         return write_whole(Path(path), packed.getvalue(), confidential=True)
 
 
-OF_SUMS = "sums.certificate.json.gz"
+OF_SUMS = checker.OF_SUMS
 """What the certificate of a table's sums is called; it stands beside that of the cells."""
 
 
-def verify(path: str | Path, *, table: Table | None = None) -> checker.Verdict:
+def salt_of(key: bytes) -> str:
+    """What keeps the digest from being guessed."""
+    return hmac.new(key, b"cellward certificate", "sha256").hexdigest()
+
+
+NAMED_WEIGHTS = ("equal", "relative", "table", "totals")
+
+
+def verify(
+    path: str | Path,
+    *,
+    table: Table | None = None,
+    weights: Weights = None,
+    attackers: Iterable[Attacker] | None = None,
+) -> checker.Verdict:
     """Check a certificate file exactly and independently of what wrote it; with ``table``, also that it is of this table.
 
-    A table with sums of cells at risk has a second certificate beside the first, which must then hold too.
+    ``weights``: those of the protection; None: any that have a name (equal, relative, totals, the table's own). ``attackers``: those that must have
+    been kept out; None: whoever they were, the table's levels are kept from the public. A table with sums of cells at risk has a second certificate
+    beside the first, which must then hold too.
     """
     if table is None:
+        if weights is not None or attackers is not None:
+            raise InputError("weights and attackers are those of a table; give the table too")
         return checker.verify(path)
     if not isinstance(table, Table):
         raise InputError(f"table: a {type(table).__name__} is no Table; give the table that was protected")
-    s = table.sensitivity
-    expected = _stated(table.relations, table.scaled, table.lower, table.upper, s.levels)
-    expected |= {"labels": _labels(table.labels), "decimals": table.decimals}
-    beside = Path(path).with_name(OF_SUMS)
-    if Path(path).name == OF_SUMS:
-        return _verify_sums(beside, table)
-    verdict = checker.verify(path, expected=expected)
-    if not verdict or not s.sums or verdict.protected is False:
-        return verdict
-    second = _verify_sums(beside, table)
-    if second:
-        second = _same_release(Path(path), beside, second, table.cells)
-    reason = (
-        f"the table has sums of cells at risk, and {beside.name} beside the certificate does not hold: {second.reason}"
-    )
-    return verdict if second else checker.Verdict(False, reason)
+    expected = expected_of(table, weights=weights, attackers=attackers)
+    if Path(path).name.endswith(OF_SUMS):
+        if expected["sums"] is None:
+            return checker.Verdict(False, "the table has no sums of cells at risk")
+        return checker.verify(path, expected=expected["sums"])
+    return checker.verify(path, expected=expected)
 
 
-def _same_release(path: Path, beside: Path, second: checker.Verdict, cells: int) -> checker.Verdict:
-    """The verdict on the sums, if it says that they are protected, and from what the release of the first certificate tells of the cells."""
-    first, other = (checker.load(file) for file in (path, beside))
-    if second.protected is not True:
-        return checker.Verdict(False, "it does not show that they are protected")
-    told, assumed = (checker.check_box(checker.Certificate(content)) for content in (first, other))
-    if first["salt"] != other["salt"] or any(x != y[:cells] for x, y in zip(told, assumed, strict=True)):
-        return checker.Verdict(False, "it is of another release")
-    return second
-
-
-def _verify_sums(path: Path, table: Table) -> checker.Verdict:
-    """Check the certificate of the sums of a table's cells."""
+def expected_of(
+    table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None
+) -> dict[str, Any]:
+    """What a certificate of this table must state, as plain data for the verifier (docs/certificate.md, check 10)."""
     sums, n = table.sensitivity.sums, table.cells
-    expected = _stated(
-        with_sums(table.relations, sums),
-        add_up(table.scaled, sums),
-        unbounded(table.lower, -NO_BOUND, len(sums)),
-        unbounded(table.upper, NO_BOUND, len(sums)),
-        sensitivity_of_sums(n, sums).levels,
-    )
-    labels = _labels(labels_of_sums(table.labels, sums))
-    return checker.verify(path, expected={**expected, "labels": labels, "decimals": table.decimals})
+    chosen = [_weights(Instance.of(table, weights=one)) for one in _schemes(table, weights)]
+    known = None if attackers is None else Instance.of(table, attackers=attackers).attackers
+    own = {
+        "decimals": table.decimals,
+        "labels": _labels(table.labels),
+        **_stated(table.relations, table.scaled, table.lower, table.upper, table.sensitivity.levels),
+        "fixed": np.flatnonzero(table.sensitivity.fixed).tolist(),
+        "weights": chosen,
+        "sums": None,
+        **({} if known is None else {"attackers": [_attacker(one) for one in known]}),
+    }
+    if sums:
+        own["sums"] = {
+            "decimals": table.decimals,
+            "labels": _labels(labels_of_sums(table.labels, sums)),
+            **_stated(
+                with_sums(table.relations, sums),
+                add_up(table.scaled, sums),
+                unbounded(table.lower, -NO_BOUND, len(sums)),
+                unbounded(table.upper, NO_BOUND, len(sums)),
+                sensitivity_of_sums(n, sums).levels,
+            ),
+        }
+    return own
+
+
+def _schemes(table: Table, weights: Weights) -> list[Weights]:
+    if weights is not None:
+        return [weights]
+    return [name for name in NAMED_WEIGHTS if name != "table" or table.weight is not None]
+
+
+def _weights(instance: Instance) -> dict[str, Any]:
+    return {"weight": column_of(instance.weight), "weight_decimals": instance.weight_decimals}
 
 
 def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Levels) -> dict[str, Any]:

@@ -5,7 +5,8 @@
 Copy this file out and run it by itself. docs/certificate.md says what a certificate holds and numbers the checks; they follow here in that order.
 A certificate states what is printed of a table and carries evidence: witnesses, tables that an attacker cannot rule out, show that it comes no
 closer to a cell than its levels allow; a search tree shows that no allowed table costs less. Nothing is trusted: what is told follows from what is
-printed, and all is computed again in whole numbers. Not checked: that table, labels, bounds, target and attackers are those you mean, and any claim.
+printed, and all is computed again in whole numbers. Whether table, labels, levels, weights and attackers are those
+you mean is checked where you say which they are (check 10).
 
 Legend: M·x = b the equations, a the true values, v the values printed, y a table that an attacker cannot rule out, S_i the values that cell i was
 allowed, w the weights, t the target. Amounts are whole numbers in units of 10^−decimals.
@@ -15,6 +16,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import sys
@@ -23,7 +25,7 @@ from fractions import Fraction
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-FORMAT, VERSION = "cellward certificate", 4
+FORMAT, VERSION = "cellward certificate", 5
 MOST_BYTES, MOST_ENTRIES, MOST_DIGITS = 1 << 29, 1 << 25, 40
 MOST_STEPS, STEPS_EACH = 1 << 25, 100  # what a check may take, and for each number listed: no small file takes long
 INFINITY = float("inf")  # stands for a bound that is not there, and for the least cost of no table; only ever compared
@@ -31,6 +33,7 @@ INFINITY = float("inf")  # stands for a bound that is not there, and for the lea
 ENTRIES = (
     "format", "version", "salt", "method", "decimals", "weight_decimals", "labels", "equations", "nominal", "lower", "upper", "printed", "allowed",
     "weight", "target", "objective", "knowledge", "protection", "levels", "attackers", "definitions", "witnesses", "bound", "status", "engine",
+    "sums",
 )  # fmt: skip
 COLUMNS = {"values": ["value"], "withheld": ["value"], "ranges": ["lower", "upper"]}  # what each kind prints
 STATED = {
@@ -43,6 +46,9 @@ RULES = {
     "controlled rounding": "rounded", "cell perturbation": "perturbed", "controlled tabular adjustment": "adjusted",
     "cell suppression": "suppressed", "interval publication": "interval",
 }  # fmt: skip
+NO_BOUND: Any = {"value": None, "unit": {"size": 1, "equation": [], "multiplier": []}, "tree": []}  # nothing is proven
+FORMS = {"base": ["between", "nearest"], "distance": ["distance"]}  # of a perturbation, and what it can make small
+OF_SUMS = "sums.certificate.json.gz"  # stands beside the certificate that names its digest
 PROTECTED = {"shown": True, "none asked": None, "ignored": False}
 NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")  # as it is printed in a release
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
@@ -71,15 +77,26 @@ class Verdict(NamedTuple):
 
 
 def verify(path: Any, *, expected: dict[str, Any] | None = None) -> Verdict:
-    """Check a certificate file, and that the entries expected are its own; never raises for a bad one."""
+    """Check a certificate file, that of its sums beside it, and that it is of the table expected (check 10); never raises for a bad one."""
     try:
-        content = load(path)
-        for key, value in (expected or {}).items():
-            same = _canonical(content.get(key)) == _canonical(value)
-            _need(same, f"the certificate is of another table: its {key} differs")
-        return check(content, _digest(content))
+        return check_file(path, expected)[0]
     except Refused as refusal:
         return Verdict(False, str(refusal))
+
+
+def check_file(path: Any, expected: dict[str, Any] | None = None) -> tuple[Verdict, Any]:
+    """The verdict on a certificate file and the one of sums that stands beside it, and its content; raises Refused."""
+    content = load(path)
+    verdict = check(content, _digest(content), expected)
+    if content["sums"] is not None:
+        folder, name = os.path.split(os.fspath(path))
+        own = os.path.join(folder, name.removesuffix("certificate.json.gz") + OF_SUMS)  # noqa: PTH118
+        beside = own if os.path.exists(own) else os.path.join(folder, OF_SUMS)  # noqa: PTH110, PTH118
+        try:
+            compare_sums(content, load(beside), (expected or {}).get("sums"))
+        except Refused as refusal:
+            raise Refused(f"it has sums of cells at risk, and {OF_SUMS} beside it does not hold: {refusal}") from None
+    return verdict, content
 
 
 def load(path: Any) -> Any:
@@ -99,20 +116,26 @@ def load(path: Any) -> Any:
     return content
 
 
-def check(content: Any, digest: str | None = None) -> Verdict:
+def check(content: Any, digest: str | None = None, expected: dict[str, Any] | None = None) -> Verdict:
     """Check a loaded certificate; returns what was shown, or raises Refused with a sentence on what fails."""
     c = Certificate(content)
     check_table(c)
     check_method(c)
+    compare_table(c, content, expected or {})
     lo, hi = check_box(c)
     attackers = check_attackers(c)
     reached = check_witnesses(c, lo, hi, attackers, check_definitions(c))
     shown = check_requirements(c, attackers, reached)
     bound = check_bound(c)
     proven = bound is not None and bound == (c.objective if c.printed else INFINITY)
+    if "weights" not in (expected or {}):
+        check_weights(c, proven=proven)
     which = "published values" if c.printed == "values" else "true values"
     hidden = f", {c.columns[0].count(None)} of them withheld," if c.printed == "withheld" else ""
-    reason = f"{c.n} {which}{hidden} satisfy {len(c.rows)} equations; {shown}; {_optimality(c, bound, proven=proven)}"
+    sums = "" if c.sums is None else "; sums of cells at risk in a certificate of their own"
+    reason = (
+        f"{c.n} {which}{hidden} satisfy {len(c.rows)} equations; {shown}{sums}; {_optimality(c, bound, proven=proven)}"
+    )
     return Verdict(True, reason, PROTECTED[c.protection], "infeasible" if bound == INFINITY else bound, proven, digest)
 
 
@@ -235,7 +258,7 @@ class Certificate:
         self._read_equations(c["equations"])
         self.left = MOST_STEPS + STEPS_EACH * (n + sum(map(len, self.rows)) + len(self.rows))
         self.lower, self.upper = _bounds(c["lower"], "lower", n, -INFINITY), _bounds(c["upper"], "upper", n, INFINITY)
-        self.method = _of(dict, c["method"], "method")
+        self.method, self.told = _of(dict, c["method"], "method"), c["knowledge"]
         self._read_knowledge(_of(dict, c["knowledge"], "knowledge"))
         self._read_printed(c["printed"])
         self.places = sum(places) if KINDS[self.rule] != "withheld" else places[1]  # of the objective
@@ -246,6 +269,9 @@ class Certificate:
         self.levels, self.definitions, self.bound = c["levels"], c["definitions"], c["bound"]
         self.attackers, self.witnesses = _of(list, c["attackers"], "attackers"), _of(list, c["witnesses"], "witnesses")
         _of(str, c["engine"], "engine")
+        self.sums = c["sums"]
+        right = self.sums is None or re.fullmatch("[0-9a-f]{64}", _of(str, self.sums, "sums"))
+        _need(right, "sums is not 64 hexadecimal digits")
 
     def pay(self, steps: int, listed: int = 0) -> None:
         """Steps are counted before they are taken; each number listed pays for some."""
@@ -352,16 +378,65 @@ def _cost(c: Certificate) -> Any:
 
 
 def check_method(c: Certificate) -> None:
-    """Check 2: the method is one of the rule's; each cell was free to take any value that the method gives it, and takes one."""
+    """Check 2: method and rule are those of one release, down to the amounts; each cell was free to take any value that the method gives it."""
     name, rule = _of(str, c.method.get("name"), "name of method"), c.rule
     own = RULES.get(name)
     right = own == rule or (own is None and KINDS[rule] == "values")
     _need(right, f"the method {name} does not leave a table {rule}")
     _need(c.method.get("small_counts") == c.small, "method and knowledge differ on small counts")
+    if own is None:
+        stated = _canonical(c.method.get("tells")) == _canonical(c.told)
+        _need(stated, f"the method {name} is not known here, and its entry tells is not the knowledge")
+    if own in ("rounded", "perturbed"):
+        _need(c.method.get("knowledge") == c.kind, "method and knowledge differ on what is read out of a value")
     if own == "rounded":
+        _check_amounts(c, "base")
         _check_rounding(c)
     if own == "perturbed":
+        form = "base" if "base" in c.method else "distance"
+        _need(
+            form == c.form and ("base" in c.method) != ("within" in c.method), "method and knowledge differ on the form"
+        )
+        _check_amounts(c, "base" if form == "base" else "within")
+        _need(c.method.get("objective") in FORMS[form], "the objective is none of this perturbation")
         _check_perturbation(c)
+    if own == "adjusted":
+        _need(c.amount is None, "an adjustment tells nothing of how far values were moved")
+        linear = _of(str, c.method.get("norm"), "norm of method") == "l1"
+        _need(linear or not c.printed or c.bound == NO_BOUND, "a bound is stated of a norm that is not l1")
+    if own is not None and c.sets is not None:
+        aim = [t for t, _ in _aim(c)]
+        _need(aim == c.target, "the target is not that of the method")
+
+
+def _check_amounts(c: Certificate, name: str) -> None:
+    """The amounts of knowledge are those that the method states in the user's units, or 0 in cells that are published as they are."""
+    stated = c.method.get(name)
+    texts = stated if type(stated) is list else [stated] * c.n
+    right = len(texts) == c.n and all(type(text) is str and NUMBER.fullmatch(text) for text in texts)
+    _need(right, f"{name} of method is not a number, or one for each of {c.n} cells")
+    for i, (text, amount) in enumerate(zip(texts, c.amount, strict=True)):
+        if amount not in (0, Fraction(text) * 10**c.decimals):
+            raise Refused(f"method and knowledge differ on the {name} of cell {i}")
+    _need(any(c.amount) or not c.n, f"{name} is 0 in every cell: the table would be published as it is")
+
+
+def _aim(c: Certificate) -> list[tuple[int, int]]:
+    """The target of each cell, and how often its weight in the table counts: a perturbation by base has the nearer multiple for a target, and
+    between multiples it costs w·|v − a| at both and grows evenly, taken times the common multiple of all widths."""
+    objective = c.method.get("objective")
+    if RULES.get(c.method["name"]) != "perturbed" or objective == "distance":
+        return [(t, 1) for t in c.target] if RULES.get(c.method["name"]) is None else [(a, 1) for a in c.a]
+    ends = [(a - a % q, a + -a % q) if q else (a, a) for a, q in zip(c.a, c.amount, strict=True)]
+    common, found = 1, []
+    for width in {high - low for low, high in ends if low < high}:
+        common = math.lcm(common, width)
+        _need(common < 10**MOST_DIGITS, "the bases have no common multiple of bearable size")
+    for a, (low, high) in zip(c.a, ends, strict=True):
+        lean, width = low + high - 2 * a, high - low
+        times = min(width, 1) if objective == "nearest" else abs(lean) * (common // max(width, 1))
+        found.append((low if lean >= 0 else high, times))
+    return found
 
 
 def _check_rounding(c: Certificate) -> None:
@@ -580,12 +655,19 @@ def _complete(c: Certificate, delta: dict[int, int], equations_of: list[list[int
 def check_requirements(c: Certificate, attackers: list[Attacker], reached: Reached) -> str:
     """Check 7: every level is shown, or openly not."""
     _need(c.protection in PROTECTED, "there is no such protection")
-    asked = any(attacker.asked for attacker in attackers)
+    table = _levels(c, c.levels)
+    asked = bool(table) or any(attacker.asked for attacker in attackers)
     _need(asked == (c.protection != "none asked"), "whether levels are asked is not as protection says")
     if c.protection != "shown":
         _need(not c.witnesses, "there are witnesses, and nothing is said to be shown")
         return f"protection levels: {c.protection}"
     _need(c.printed, "nothing is published that levels could be shown of")
+    for i, level in table.items():
+        kept = (attacker.must.get(i, (0, 0, 0)) for attacker in attackers)
+        if not any(all(map(int.__ge__, own, level)) for own in kept):
+            raise Refused(
+                f"the level of cell {i} is kept from nobody: every attacker knows the cell, or has lower levels"
+            )
     needs = [(k, i, level) for k, attacker in enumerate(attackers) for i, level in attacker.must.items()]
     for k, i, (lpl, upl, spl) in needs:
         if c.rule == "adjusted" and c.amount is None:
@@ -600,6 +682,22 @@ def check_requirements(c: Certificate, attackers: list[Attacker], reached: Reach
     return f"{len(needs)} requirements against {len(attackers)} attackers shown by {len(c.witnesses)} witnesses ({told_by})"
 
 
+def check_weights(c: Certificate, *, proven: bool) -> None:
+    """Where a cell is free and its weight 0, anything is optimal: only the table's own weights, if you say them, may be so (check 8)."""
+    if c.status != "optimal" and not (proven and c.printed):
+        return
+    free = (
+        [True] * c.n
+        if c.sets is None
+        else [bool(allowed[1:] and times) for allowed, (_, times) in zip(c.sets, _aim(c), strict=True)]
+    )
+    for i, weight in enumerate(c.weight):
+        if free[i] and not weight:
+            raise Refused(
+                f"cell {i} has weight 0, so that nothing smaller exists says nothing of it; check against the table and its weights"
+            )
+
+
 def check_bound(c: Certificate) -> Any:
     """Check 8: the least cost of any table as far as the tree proves it, INFINITY when it proves that there is none, None when there is no tree."""
     value, unit, tree = _entries(c.bound, "bound", "value", "unit", "tree")
@@ -607,8 +705,7 @@ def check_bound(c: Certificate) -> Any:
     size, equation, multiplier = _entries(unit, "unit", "size", "equation", "multiplier")
     g = _whole(size, "size of unit", 1)
     if c.sets is None:  # of withheld values and ranges nothing can be proven yet
-        plain = (value, g, equation, multiplier, nodes) == (None, 1, [], [], [])
-        _need(plain, f"there is no bound for a table {c.rule}")
+        _need(c.bound == NO_BOUND, f"there is no bound for a table {c.rule}")
         return None
     residue = _residue(c, g, *_combine(c, equation, multiplier))
     least = _least_cost(c, nodes) if nodes else None
@@ -733,6 +830,7 @@ def compare_release(data: bytes, content: Any) -> str:
     _need(len(rows) == c.n, f"row {len(rows) + 2} is missing: there are {c.n} cells")
     right = _digest([row[:k] for row in rows]) == c.labels_digest
     _need(right, f"the labels in column {', '.join(c.labels)} are not those of the certificate in their order")
+    _need(not k or len({tuple(row[:k]) for row in rows}) == c.n, "two rows have the same labels")
     return f"its labels and its {c.n} {c.printed} are those of the certificate"
 
 
@@ -754,7 +852,97 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def main(arguments: list[str]) -> int:
+def compare_table(c: Certificate, content: Any, expected: dict[str, Any]) -> None:
+    """Check 10: the certificate is of the table that you mean. What is expected stands in the table's own decimals, which may be fewer."""
+    finer = c.decimals - expected.get("decimals", c.decimals)
+    same = type(expected.get("decimals", 0)) is int and finer >= 0
+    _need(same, "the certificate is of another table: its decimals differ")
+    factor = 10**finer
+    for key in ("labels", "equations", "nominal", "lower", "upper", "levels", "attackers"):
+        if key in expected:
+            meant = _scaled(expected[key], factor, amount=key in SCALED)
+            _need(
+                _canonical(content[key]) == _canonical(meant), f"the certificate is of another table: its {key} differs"
+            )
+    if "fixed" in expected:
+        _compare_fixed(c, expected["fixed"])
+    if "weights" in expected:
+        right = any(_weighs(c, content, one, factor) for one in expected["weights"])
+        _need(right, "the certificate is of another table: its weight differs; say with which weights it was protected")
+    if "sums" in expected:
+        there = c.sums is not None or not c.printed or c.protection == "ignored"
+        right = c.sums is None if expected["sums"] is None else there
+        _need(right, "the certificate is of another table: whether sums of cells are at risk differs")
+
+
+SCALED = ("nominal", "lower", "upper", "rhs", "lpl", "upl", "spl")  # amounts of a table: in its decimals
+
+
+def _scaled(value: Any, factor: int, *, amount: bool = False) -> Any:
+    """The same in a unit so many times finer."""
+    if isinstance(value, dict):
+        return {key: _scaled(part, factor, amount=key in SCALED) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_scaled(part, factor, amount=amount) for part in value]
+    return value * factor if amount and type(value) is int else value
+
+
+def _compare_fixed(c: Certificate, fixed: list[int]) -> None:
+    """The cells that are published as they are, are those that the table says may be."""
+    if c.rule in ("rounded", "perturbed"):
+        as_it_is = [i for i, amount in enumerate(c.amount) if amount == 0]
+        _need(as_it_is == fixed, "the certificate is of another table: the cells published as they are differ")
+    if c.v is not None:
+        _need(all(c.v[i] == c.a[i] for i in fixed), "a cell that the table says is fixed was moved")
+
+
+def _weighs(c: Certificate, content: Any, weights: dict[str, Any], factor: int) -> bool:
+    """Whether these weights of the table are those of the certificate, as the method makes them count."""
+    if _canonical(weights["weight_decimals"]) != _canonical(content["weight_decimals"]):
+        return False
+    column = _column(weights["weight"], "weight of the table", c.n)
+    if c.sets is None:
+        return column == c.weight
+    between = RULES.get(c.method.get("name")) == "perturbed" and c.method.get("objective") == "between"
+    finer = factor if between else 1
+    return all(w * times == own * finer for w, (_, times), own in zip(column, _aim(c), c.weight, strict=True))
+
+
+def compare_sums(content: Any, of_sums: Any, expected: dict[str, Any] | None = None) -> None:
+    """Check 11: the certificate of sums is the one meant, of the same cells, told the same to the same attackers, and keeps every sum."""
+    c, s = Certificate(content), Certificate(of_sums)
+    _need(_digest(of_sums) == c.sums, "it is not the one whose digest the certificate names")
+    verdict = check(of_sums, expected=expected)
+    _need(verdict.protected, "it does not show that they are protected")
+    n, m = c.n, len(c.rows)
+    same = (s.decimals, s.a[:n], s.lower[:n], s.upper[:n], s.rows[:m], s.rhs[:m]) == (
+        c.decimals,
+        c.a,
+        c.lower,
+        c.upper,
+        c.rows,
+        c.rhs,
+    )
+    _need(same and content["salt"] == of_sums["salt"], "it is of another table or release")
+    for k, row in enumerate(s.rows[m:]):
+        added = [(i, 1) for i, _ in row if i < n]
+        _need(added and row == [*added, (n + k, -1)] and s.rhs[m + k] == 0, f"its sum {k} is none of cells")
+    free = ([-INFINITY] * (s.n - n), [INFINITY] * (s.n - n))
+    _need(s.n - n == len(s.rows) - m and (s.lower[n:], s.upper[n:]) == free, "its sums are not those of its equations")
+    told_first, told_second = check_box(c), check_box(s)
+    _need(
+        s.rule == "interval" and told_second == tuple(map(list.__add__, told_first, free)),
+        "it takes another release to be told",
+    )
+    _need(
+        list(_levels(s, s.levels)) == list(range(n, s.n)), "its levels are not those of every sum and of nothing else"
+    )
+    strict = c.rule == "rounded" and c.kind == "strict"
+    asked = [{**one, "whole": one["whole"] or strict} for one in content["attackers"] if one["levels"] is None]
+    _need([one for one in s.attackers if one["levels"] is None] == asked, "its attackers are others")
+
+
+def main(arguments: list[str], expected: dict[str, Any] | None = None) -> int:
     """Check the files named; 0 when all hold, 1 when one does not, 2 when none is named or one is missing."""
     public = [path for path in arguments if path.lower().endswith((".csv", ".json"))]
     certificates = [path for path in arguments if path not in public]
@@ -765,10 +953,8 @@ def main(arguments: list[str]) -> int:
     for path in certificates + public:
         try:
             if path in certificates:
-                loaded = load(path)
-                digest = _digest(loaded)
-                words = check(loaded, digest).reason
-                content = loaded
+                verdict, content = check_file(path, expected)
+                digest, words = verdict.digest, verdict.reason
             else:
                 data = _read(path)
                 _need(content, "its certificate does not hold")

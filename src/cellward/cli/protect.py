@@ -9,7 +9,7 @@ import typer
 from cellward.cli.finish import finish
 from cellward.cli.options import AS_JSON, ATTACKERS, SHOW, Options, in_panel, with_options
 from cellward.cli.progress import ending_on_interrupt, spinner
-from cellward.cli.reading import read_table, reads_a_table
+from cellward.cli.reading import hierarchy_files, read_table, reads_a_table
 from cellward.formats.attackers import read_attackers
 from cellward.key import read_key
 from cellward.outputs import KEPT, key_for, summary, write_outputs
@@ -80,7 +80,12 @@ def command(method: type[Method]) -> Callable[..., None]:
             )
 
         def write() -> list[Path]:
-            return write_outputs(result, out, summary(result, verified=True))
+            files = {
+                "input": source,
+                **({} if attackers is None else {"attackers": attackers}),
+                **hierarchy_files(reading),
+            }
+            return write_outputs(result, out, summary(result, verified=True), inputs=files)
 
         finish(result, table, out, write, as_json=as_json, show=show)
         if key_file is None and secret is not None and not as_json:

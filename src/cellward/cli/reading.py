@@ -110,6 +110,12 @@ reads_a_table = with_options(READING, "reading")
 reads_records = with_options(RECORDS, "reading")
 
 
+def hierarchy_files(reading: dict[str, Any]) -> dict[str, Path]:
+    """The files of hierarchies that are read, by what they are for."""
+    files = by_dimension(reading["hierarchy"], "hierarchy", "DIM=FILE.hrc")
+    return {f"hierarchy {k} of {dim}": Path(file) for dim, own in files.items() for k, file in enumerate(own, start=1)}
+
+
 def _trees(entries: list[str] | None, total: str) -> dict[str, list[Hierarchy]]:
     files = by_dimension(entries, "hierarchy", "DIM=FILE.hrc")
     return {dim: [read_hierarchy(Path(file), total=total) for file in own] for dim, own in files.items()}

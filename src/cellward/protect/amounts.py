@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,12 @@ def stated_amounts(table: Table, given: Any, what: str) -> Ints:
 
 
 def stated(given: Any) -> Any:
-    """An amount as a release states it."""
-    return list(map(str, given)) if is_list(given) else str(given)
+    """An amount as a release states it: plain decimals."""
+    return [_plain(one) for one in given] if is_list(given) else _plain(given)
+
+
+def _plain(amount: Any) -> str:
+    return format(Decimal(str(amount)), "f")
 
 
 def is_list(given: object) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from cellward.audit.verify import RULES
 from cellward.errors import SolverError, VerificationError
 from cellward.exact import Ints
 from cellward.instance import Instance
@@ -77,7 +78,7 @@ class Attempt(ABC):
         try:
             return Protection(
                 instance=self.fine if fine is None else fine,
-                method=self._statement(),
+                method=self._statement(publication.knowledge),
                 status=status,
                 sought=sought,
                 publication=publication,
@@ -116,7 +117,7 @@ class Attempt(ABC):
         sought, told = self.untold()
         return Protection(
             instance=self.fine,
-            method=self._statement(),
+            method=self._statement(told),
             status=status,
             sought=sought,
             failure=Failure(reason=reason, cells=tuple(cells), equations=tuple(equations), knowledge=told),
@@ -125,8 +126,10 @@ class Attempt(ABC):
             key=self.key,
         )
 
-    def _statement(self) -> dict[str, Any]:
-        return {"name": self.method.title, **self.stated(), "version": __version__}
+    def _statement(self, told: Knowledge) -> dict[str, Any]:
+        """What the public is told; a method that the verifier does not know by name states the rule itself."""
+        rule = {} if self.method.title in RULES else {"tells": dict(told.stated)}
+        return {"name": self.method.title, **self.stated(), **rule, "version": __version__}
 
     # ---- words ---------------------------------------------------------------------------------------------------------------------------------
 

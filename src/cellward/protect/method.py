@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from cellward.errors import InputError
 from cellward.instance import Instance, Weights
 from cellward.key import checked_key
-from cellward.protect.option import check_options
+from cellward.protect.option import check_options, options_of
 from cellward.protection import Protection
 from cellward.publication.publication import Publication
 from cellward.risk.attacker import Attacker
@@ -84,6 +84,15 @@ class Method(ABC):
     @abstractmethod
     def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Publication:
         """How a public statement becomes knowledge: what was printed of a table (columns as scaled integers) under a stated method."""
+
+    def says(self, instance: Instance) -> dict[str, Any]:  # noqa: ARG002
+        """What a release of this instance states of these options, but for what solving decides."""
+        return {name: getattr(self, name) for name in options_of(type(self))}
+
+    def agrees(self, said: Mapping[str, Any], instance: Instance) -> bool:
+        """Whether a release that says this of its method can be one of these options."""
+        stated = {name: entry for name, entry in said.items() if name not in ("version", "tells")}
+        return stated == {"name": self.title, **self.says(instance)}
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:  # noqa: ARG003

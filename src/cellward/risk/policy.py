@@ -94,6 +94,13 @@ class Policy:
         with naming(Path(path)):
             return _parsed(held)
 
+    @staticmethod
+    def named(name: str | os.PathLike[str]) -> Policy:
+        """The policy of a file, or one of those called ``default`` and ``default for counts``."""
+        if isinstance(name, str) and name in BUILT_IN:
+            return Policy.default(counts=BUILT_IN[name])
+        return Policy.read(name)
+
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the policy file."""
         return write_whole(Path(path), self.text().encode())
@@ -115,9 +122,7 @@ BUILT_IN = {"default": False, "default for counts": True}
 
 def named_rules(name: str | os.PathLike[str]) -> tuple[Rule, ...]:
     """The rules of a policy file, or of the policies called ``default`` and ``default for counts``."""
-    if isinstance(name, str) and name in BUILT_IN:
-        return Policy.default(counts=BUILT_IN[name]).rules
-    return Policy.read(name).rules
+    return Policy.named(name).rules
 
 
 def _canonical(value: object) -> object:

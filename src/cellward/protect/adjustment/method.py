@@ -185,6 +185,10 @@ class ControlledAdjustment(Method):
         """
         return BatchRun(method=cls(), unit_costs=False)
 
+    def says(self, instance: Instance) -> dict[str, Any]:  # noqa: ARG002
+        """The options."""
+        return self.stated()
+
     def stated(self) -> dict[str, Any]:
         """The options as the public may read them: nothing of senses or drawn levels."""
         out: dict[str, Any] = {"norm": self.norm}

@@ -150,6 +150,10 @@ class CellPerturbation(Method):
         watched = guards(instance, known, intervals.told_box(self.knowledge))
         return list(islice(chain.from_iterable(guard.impossible(intervals.allowed) for guard in watched), SHOWN + 1))
 
+    def says(self, instance: Instance) -> dict[str, Any]:
+        """The options."""
+        return {**self.stated(instance), "knowledge": self.knowledge}
+
     def stated(self, instance: Instance) -> dict[str, Any]:
         """The options as the public may read them."""
         given = self._amount

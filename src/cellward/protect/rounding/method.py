@@ -200,6 +200,16 @@ class ControlledRounding(Method):
         out[named_cells(instance, self.only, "only")] = True
         return out
 
+    def says(self, instance: Instance) -> dict[str, Any]:
+        """The options, without the steps taken."""
+        return {**self.stated(instance, self._rounded(instance)), "knowledge": self.knowledge}
+
+    def agrees(self, said: Mapping[str, Any], instance: Instance) -> bool:
+        """With as many steps as were allowed, or fewer."""
+        steps = said.get("steps")
+        rest = {name: entry for name, entry in said.items() if name != "steps"}
+        return type(steps) is int and 1 <= steps <= self.max_steps and super().agrees(rest, instance)
+
     def stated(self, instance: Instance, rounded: NDArray[np.bool_]) -> dict[str, Any]:
         """The options as the public may read them."""
         base = by_level(instance.relations, self.base, "base") if isinstance(self.base, Mapping) else self.base
