@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
+from cellward.files.folder import replacing
 from cellward.files.whole import write_whole
 from cellward.protection import Protection
 from cellward.report.sections.deviations import Deviations
@@ -52,7 +50,7 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
 def write_outputs(
     protection: Protection, folder: Path, facts: dict[str, Any], more: Mapping[str, bytes] | None = None
 ) -> list[Path]:
-    """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files."""
+    """Write the folder, which takes the place of an earlier one in a single step; ``more``: further confidential files."""
     release = protection.release()
     details = {
         **facts,
@@ -68,34 +66,18 @@ def write_outputs(
         **({} if protection.details is None else {"details": protection.details.to_dict()}),
     }
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is a file, not a folder; choose another --out")
-    fresh = not folder.exists()
+    of_sums = protection.certificate_of_sums()
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        target = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.")) if fresh else folder
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from error
-    try:
-        protection.certificate().save(target / CERTIFICATE)
-        if (of_sums := protection.certificate_of_sums()) is not None:
-            of_sums.save(target / OF_SUMS)
-        elif not fresh:
-            (target / OF_SUMS).unlink(missing_ok=True)  # of an earlier release
-        for name, content in (more or {}).items():
-            write_whole(target / name, content, confidential=True)
-        write_whole(target / DETAILS, text.encode(), confidential=True)
-        release.save_statement(target / STATEMENT)
-        release.save(target / VALUES)
-        if fresh:
-            mask = os.umask(0)
-            os.umask(mask)
-            target.chmod(0o777 & ~mask)
-            os.rename(target, folder)  # noqa: PTH104
+        with replacing(folder, FILES) as target:
+            protection.certificate().save(target / CERTIFICATE)
+            if of_sums is not None:
+                of_sums.save(target / OF_SUMS)
+            for name, content in (more or {}).items():
+                write_whole(target / name, content, confidential=True)
+            write_whole(target / DETAILS, text.encode(), confidential=True)
+            release.save_statement(target / STATEMENT)
+            release.save(target / VALUES)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another --out") from error
-    finally:
-        if fresh and target.exists():
-            shutil.rmtree(target)
     written = {CERTIFICATE, DETAILS, STATEMENT, VALUES, *(more or {}), *([] if protection.sums is None else [OF_SUMS])}
     return [folder / name for name in FILES if name in written]
