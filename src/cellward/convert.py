@@ -16,7 +16,7 @@ from cellward.formats.parquet import read_texts, write_texts
 from cellward.tauargus.files.asc import read_asc, write_asc
 from cellward.tauargus.files.cdl import read_cdl, write_cdl
 from cellward.tauargus.files.rda import Metadata, read_rda
-from cellward.tauargus.files.references import find_beside
+from cellward.tauargus.files.references import companion
 from cellward.tauargus.files.tab import metadata_beside
 
 _CSV, _PARQUET = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
@@ -49,7 +49,7 @@ def _records(source: Path, target: Path) -> str:
 def _layout(source: Path, target: Path) -> Metadata:
     """The metadata of records to be written: the .rda of the target's name beside it, or beside the source."""
     for near in (target, source):
-        if (found := find_beside(f"{target.stem}.rda", near)) is not None:
+        if (found := companion(f"{target.stem}.rda", near)) is not None:
             return read_rda(found, "records")
     raise InputError(
         f"{target}: there is no {target.stem}.rda that says where each variable stands; write one beside it"

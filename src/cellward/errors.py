@@ -22,6 +22,37 @@ class VerificationError(CellwardError):
     """A result did not pass its exact verification; nothing is released."""
 
 
+class ResourceError(CellwardError):
+    """Memory or disk space ran out; nothing is released, and what was released before stays."""
+
+    @staticmethod
+    def memory(when: str) -> ResourceError:
+        """The sentence for memory, the same wherever it ran out."""
+        return ResourceError(
+            f"memory ran out {when}; close other programs, use fewer threads or a machine with more memory, or split the table"
+        )
+
+    @staticmethod
+    def disk(when: str) -> ResourceError:
+        """The sentence for scratch space."""
+        return ResourceError(
+            f"the disk of the scratch space ran full {when}; free some space, or set CELLWARD_SCRATCH to a folder on another disk"
+        )
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error of the interpreter or of a library says that memory ran out."""
+    words = ("cannot allocate memory", "can't start new thread", "failed to map segment", "bad_alloc", "out of memory")
+    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)
+
+
+def described(error: BaseException) -> str:
+    """What an error of a library is, for a sentence; memory that ran out comes with its remedy."""
+    if out_of_memory(error):
+        return "memory ran out; use fewer threads or a machine with more memory, or split the table"
+    return f"{type(error).__name__}: {error}"
+
+
 def printable(text: str) -> str:
     """A text from the user's data for a sentence: as it is, or escaped where it could not be printed."""
     return text if text.isprintable() else ascii(text)

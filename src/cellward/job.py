@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from cellward.errors import InputError
+from cellward.files.folder import after_writing
 from cellward.files.text import check_input, decode_file, naming
 from cellward.files.toml_file import read_toml
+from cellward.files.within import allowing_outside, within
 from cellward.formats.attackers import read_attackers
 from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
@@ -63,18 +65,19 @@ _SECTIONS = ("job", "input", "roles", "hierarchies", "risk", "manual", "attacker
 
 @dataclass(frozen=True)
 class Job:
-    """A job file: what it says, and where it stands; files it names are looked for beside it."""
+    """A job file: what it says, and where it stands; files it names are looked for beside it, and below its folder unless ``outside`` allows more."""
 
     path: Path
     said: Mapping[str, Any]
     digest: str
+    outside: bool = False
 
     @staticmethod
-    def read(path: str | os.PathLike[str]) -> Job:
+    def read(path: str | os.PathLike[str], *, outside: bool = False) -> Job:
         """Read a job file; whatever it says that is not known is refused, before anything is done."""
         said, text = read_toml(path)
         with naming(Path(path)):
-            job = Job(Path(path), said, hashlib.sha256(text.encode()).hexdigest())
+            job = Job(Path(path), said, hashlib.sha256(text.encode()).hexdigest(), outside)
             job._check()
         return job
 
@@ -218,7 +221,8 @@ class Job:
         return self.said.get("method", {}).get("weights")
 
     def _beside(self, file: str) -> Path:
-        return Path(os.path.normpath(self.path.parent / file))
+        with allowing_outside(allowed=self.outside):
+            return within(file, self.path)
 
     @cached_property
     def hierarchies(self) -> dict[str, list[Hierarchy]]:
@@ -390,7 +394,8 @@ class Job:
         more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
         facts = {**summary(protection, verified=True), "job": job}
         files = write_outputs(protection, self.folder, facts, more, self.inputs)
-        kept = self.write_table(table)
+        with after_writing(self.folder):
+            kept = self.write_table(table)
         return files if kept is None else [*files, kept]
 
 

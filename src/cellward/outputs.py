@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
+from cellward.files.folder import replacing
 from cellward.files.whole import write_whole
 from cellward.manifest import MANIFEST, manifest_text
 from cellward.protection import Protection
@@ -91,7 +89,7 @@ def write_outputs(
     more: Mapping[str, bytes] | None = None,
     inputs: Mapping[str, Path] | None = None,
 ) -> list[Path]:
-    """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files.
+    """Write the folder, which takes the place of an earlier one in a single step; ``more``: further confidential files.
 
     ``inputs``: the files that it was made of, for the manifest.
     """
@@ -112,41 +110,27 @@ def write_outputs(
         **({} if protection.details is None else {"details": protection.details.to_dict()}),
     }
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is a file, not a folder; choose another --out")
-    fresh = not folder.exists()
+    of_sums = protection.certificate_of_sums()
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        target = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.")) if fresh else folder
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from error
-    try:
-        protection.certificate().save(target / CERTIFICATE)
-        if (of_sums := protection.certificate_of_sums()) is not None:
-            of_sums.save(target / OF_SUMS)
-        elif not fresh:
-            (target / OF_SUMS).unlink(missing_ok=True)  # of an earlier release
-        for name, content in (more or {}).items():
-            write_whole(target / name, content, confidential=True)
-        write_whole(target / DETAILS, text.encode(), confidential=True)
-        for k, part in enumerate(parts, start=1):
-            part.save(target / f"release-{k}.csv")
-        for old in target.iterdir():
-            if PART.fullmatch(old.name) and old.name not in every:
-                old.unlink()  # of an earlier release
-        release.save_statement(target / STATEMENT)
-        release.save(target / VALUES)
-        absent = {"findings.csv", OF_SUMS} - {*(more or {}), *([] if of_sums is None else [OF_SUMS])}
-        outputs = [target / name for name in every if name not in {*absent, MANIFEST}]
-        write_whole(target / MANIFEST, manifest_text(inputs or {}, outputs, protection.key), confidential=True)
-        if fresh:
-            mask = os.umask(0)
-            os.umask(mask)
-            target.chmod(0o777 & ~mask)
-            os.rename(target, folder)  # noqa: PTH104
+        with replacing(folder, {*every, *_parts_in(folder)}) as target:
+            protection.certificate().save(target / CERTIFICATE)
+            if of_sums is not None:
+                of_sums.save(target / OF_SUMS)
+            for name, content in (more or {}).items():
+                write_whole(target / name, content, confidential=True)
+            write_whole(target / DETAILS, text.encode(), confidential=True)
+            for k, part in enumerate(parts, start=1):
+                part.save(target / f"release-{k}.csv")
+            release.save_statement(target / STATEMENT)
+            release.save(target / VALUES)
+            outputs = [target / name for name in every if (target / name).exists()]
+            write_whole(target / MANIFEST, manifest_text(inputs or {}, outputs, protection.key), confidential=True)
+            names = [name for name in every if (target / name).exists()]
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another --out") from error
-    finally:
-        if fresh and target.exists():
-            shutil.rmtree(target)
-    return [folder / name for name in every if name not in absent]
+    return [folder / name for name in names]
+
+
+def _parts_in(folder: Path) -> list[str]:
+    """The linked tables that an earlier release left in a folder."""
+    return [path.name for path in folder.iterdir() if PART.fullmatch(path.name)] if folder.is_dir() else []

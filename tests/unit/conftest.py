@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from cellward import cli
+from cellward.files import database
 
 
 @pytest.fixture
@@ -41,4 +42,7 @@ def one_instance():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duckdb, "connect", reused)
+        patch.setattr(
+            database, "_confine", lambda *_: None
+        )  # for good, which the next file of another name would not survive
         yield

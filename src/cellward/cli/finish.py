@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import typer
 
 from cellward.cli.exits import FAILED, INFEASIBLE, say
 from cellward.cli.progress import spinner
+from cellward.files.folder import after_writing
 from cellward.outputs import folder_files, summary
 from cellward.protection import Protection
 from cellward.report.of_result import shown_of
@@ -27,6 +29,15 @@ def finish(
     if result.releasable:
         with spinner("verifying and writing"):
             files = write()
+    with after_writing(out) if files else contextlib.nullcontext():
+        _say(result, table, files, as_json=as_json, show=show)
+    if not files:
+        if (out / "release.csv").exists():
+            say(f"{out / 'release.csv'} is of an earlier run, not of this one")
+        raise typer.Exit(FAILED if result.status == "failed" else INFEASIBLE)
+
+
+def _say(result: Protection, table: Table, files: list[Path], *, as_json: bool, show: bool) -> None:
     if as_json:
         typer.echo(json.dumps(summary(result, verified=bool(files))))
         if not files:
@@ -34,7 +45,3 @@ def finish(
     else:
         shown = shown_of(result) if show and files else []
         render([*shown, outcome(result, table), files_section(files, folder_files(len(table.labels.tables)))])
-    if not files:
-        if (out / "release.csv").exists():
-            say(f"{out / 'release.csv'} is of an earlier run, not of this one")
-        raise typer.Exit(FAILED if result.status == "failed" else INFEASIBLE)

@@ -36,16 +36,19 @@ def run(
     statuses: Annotated[
         str, typer.Option(help="Statuses in a batch's outputs: tauargus, sdmx (CONF_STATUS, OBS_STATUS) or rtauargus.")
     ] = "tauargus",
+    allow_outside: Annotated[
+        bool, typer.Option("--allow-outside", help="Let the job, and files it names, name files outside their folders.")
+    ] = False,
 ) -> None:
     """Do everything from the records to the release as a job file says; the same job makes the same release."""
     if source.suffix.lower() == ".arb":
         if show:
             raise InputError("--show: a batch shows what it writes; leave it out")
-        _run_batch(source, statuses, as_json=as_json)
+        _run_batch(source, statuses, as_json=as_json, outside=allow_outside)
         return
     if statuses != "tauargus":
         raise InputError("--statuses: it is for the outputs of τ-ARGUS batches, and a job has none; leave it out")
-    job = Job.read(source)
+    job = Job.read(source, outside=allow_outside)
     with spinner(f"reading {job.source.name}"):
         table = job.table()
     if not as_json:
@@ -67,9 +70,9 @@ def run(
         typer.echo(KEPT if again else drawn)
 
 
-def _run_batch(source: Path, statuses: str, *, as_json: bool) -> None:
+def _run_batch(source: Path, statuses: str, *, as_json: bool, outside: bool) -> None:
     """Carry out a τ-ARGUS batch, or say of each command why not."""
-    batch = Batch(source)
+    batch = Batch(source, outside=outside)
     if batch.refusals:
         for sentence in batch.refusals:
             say(sentence)

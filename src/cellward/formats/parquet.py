@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from cellward.errors import InputError
+from cellward.files.database import connect_confined, first_line, pattern, sql_text, translated
+from cellward.files.scratch import scratch_folder
 from cellward.files.text import check_input
+from cellward.files.whole import write_whole
 from cellward.formats.long import build, check_header, long_columns
 from cellward.table.frame import LongSpec
 from cellward.table.table import Table
@@ -31,12 +32,12 @@ def read_texts(
     import duckdb
 
     check_input(path)
-    with duckdb.connect() as connection:
+    with connect_confined(files=[path]) as connection:
         try:
             names = [
                 row[0]
                 for row in connection.execute(
-                    "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false)", [_literal(path)]
+                    "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false)", [pattern(path)]
                 ).fetchall()
             ]
             if check is not None:
@@ -47,10 +48,11 @@ def read_texts(
             texts = ", ".join(f"CAST({position[names.index(name)]} AS VARCHAR)" for name in picked)
             rows = connection.execute(
                 f"SELECT {texts} FROM read_parquet(?, hive_partitioning=false) AS t({', '.join(position)})",
-                [_literal(path)],
+                [pattern(path)],
             ).fetchall()
         except duckdb.Error as error:
-            raise InputError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
+            said = InputError(f"{path}: not readable as Parquet ({first_line(error)}); check the file")
+            raise translated(error, str(path), said) from error
     return {name: [row[k] for row in rows] for k, name in enumerate(picked)}
 
 
@@ -74,31 +76,23 @@ def write_texts(texts: Mapping[str, Sequence[str | None]], path: Path, types: Se
         raise InputError(
             f"{path}: two columns differ only in case ({', '.join(texts)}), which Parquet tools confuse; rename one"
         )
-    columns = {f"c{k}": np.array(column, dtype=object) for k, column in enumerate(texts.values())}  # noqa: F841 (DuckDB finds it by name)
+    columns = {f"c{k}": np.array(column, dtype=object) for k, column in enumerate(texts.values())}
     select = ", ".join(
         f"CAST(nullif(c{k}, '') AS {t}) AS {_quoted(name)}"
         for k, (name, t) in enumerate(zip(texts, types or ["VARCHAR"] * len(texts), strict=True))
     )
-    try:
-        # A private folder: DuckDB makes the file anew, with the permissions it likes.
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as private:
-            temporary = Path(private) / "table.parquet"
-            with duckdb.connect() as connection:
+    with scratch_folder() as private:
+        made = private / "table.parquet"
+        try:
+            with connect_confined(files=[made]) as connection:
+                connection.register("columns", columns)
                 connection.execute(
-                    f"COPY (SELECT {select} FROM columns) TO '{str(temporary).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+                    f"COPY (SELECT {select} FROM columns) TO {sql_text(str(made))} (FORMAT parquet, USE_TMP_FILE false)"
                 )
-            temporary.chmod(0o600)
-            temporary.replace(path)
-    except duckdb.Error as error:
-        raise InputError(f"{path}: cannot be written ({str(error).splitlines()[0]})") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another file") from error
-    return path
-
-
-def _literal(path: Path) -> str:
-    """The path as a pattern that matches itself alone."""
-    return re.sub(r"([*?\[])", r"[\1]", str(path))
+        except duckdb.Error as error:
+            said = InputError(f"{path}: cannot be written as Parquet ({first_line(error)}); choose another format")
+            raise translated(error, str(path), said) from error
+        return write_whole(path, made.read_bytes(), confidential=True)
 
 
 def _quoted(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cellward.errors import CellwardError, SolverError
+from cellward.errors import CellwardError, SolverError, described
 from cellward.solve.budget import Budget
 from cellward.solve.outcome import Outcome
 
@@ -33,7 +33,7 @@ def ask(
     except CellwardError:
         raise
     except Exception as error:
-        raise SolverError(f"{name} failed on {columns} variables: {type(error).__name__}: {error}") from error
+        raise SolverError(f"{name} failed on {columns} variables: {described(error)}") from error
     if not isinstance(outcome, Outcome):
         raise SolverError(f"{name} answered with {type(outcome).__name__} and not with an outcome")
     if outcome.interrupted and budget is not None:

@@ -1,10 +1,11 @@
-"""Instances that crashed the worker: saved whole or not at all, and loaded again to be replayed. They hold confidential values."""
+"""Instances that crashed the worker: saved on request, whole or not at all, and loaded again to be replayed. They hold confidential values."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import importlib
+import io
 import json
 import os
 import tempfile
@@ -17,15 +18,27 @@ from typing import Any
 import numpy as np
 
 from cellward.errors import InputError
+from cellward.files.scratch import scratch_base
+from cellward.files.whole import write_whole
 from cellward.solve.outcome import Outcome
+
+FOLDER = "cellward-crash-"
+VARIABLE = "CELLWARD_CRASH"
+"""Set to 1, it asks for the instance to be kept."""
 
 
 def save(task: Callable[..., Outcome], model: object, crash_dir: Path | None) -> str:
-    """Save the instance whole or not at all; the sentence says where. The name depends on nothing but the content."""
+    """Save the instance where that is asked for, whole or not at all; the sentence says where. The name depends on nothing but the content.
+
+    Unless a folder is named, it goes into one of its own where scratch space stands, which is private and stays.
+    """
+    if crash_dir is None and os.environ.get(VARIABLE) != "1":
+        return f"Run it again with {VARIABLE}=1 to keep the instance, which holds confidential values."
     function, options = (task.func, task.keywords) if isinstance(task, functools.partial) else (task, {})
     about = {"task": _address(function), "options": options, "model": _address(type(model))}
-    directory = Path.cwd() if crash_dir is None else crash_dir
+    directory = scratch_base() if crash_dir is None else crash_dir
     try:
+        directory = Path(tempfile.mkdtemp(dir=directory, prefix=FOLDER)) if crash_dir is None else directory
         named = {field.name: getattr(model, field.name) for field in fields(model)}  # type: ignore[arg-type]
         arrays = {"about": np.array(json.dumps(about, sort_keys=True))}
         arrays |= {name: np.asarray(value) for name, value in named.items() if value is not None}
@@ -36,17 +49,10 @@ def save(task: Callable[..., Outcome], model: object, crash_dir: Path | None) ->
             digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
         path = directory / f"cellward-crash-{digest.hexdigest()[:8]}.npz"
         directory.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=directory, prefix=".cellward-crash-")  # mode 0600
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except (OSError, TypeError, ValueError, MemoryError) as error:
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
+        write_whole(path, packed.getvalue(), confidential=True)
+    except (OSError, TypeError, ValueError, MemoryError, InputError) as error:
         return f"The instance could not be saved in {directory}: {error}."
     return (
         f"The instance is saved in {path}: it holds CONFIDENTIAL values. "

@@ -41,7 +41,7 @@ def solve_flow(model: FlowModel, *, budget: Budget | None = None, crash_dir: Pat
     """Solve the flow in the worker process; ``seconds`` is the whole round trip, the worker's start included.
 
     At the time limit the worker is killed and the answer is ``unknown``. When OR-tools crashes, the instance is saved
-    in ``crash_dir`` (default: the current directory) and a SolverError names the file.
+    in ``crash_dir``, if that is given, and a SolverError names the file.
 
     >>> import numpy as np
     >>> one, cost, supply = np.array([1, 1]), np.array([3, 2]), np.array([1, -1])

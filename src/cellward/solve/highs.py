@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.errors import SolverError
+from cellward.errors import SolverError, described
 from cellward.exact import Floats
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
@@ -188,7 +188,7 @@ def _ask(
     except SolverError:
         raise
     except Exception as error:
-        raise SolverError(f"HiGHS failed on a model of {_size(model)}: {type(error).__name__}: {error}") from error
+        raise SolverError(f"HiGHS failed on a model of {_size(model)}: {described(error)}") from error
     if answer.interrupted and not stoppable:
         raise KeyboardInterrupt
     return answer

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from cellward.errors import SolverError
+from cellward.errors import SolverError, described
 from cellward.exact import Floats, Ints
 from cellward.solve.budget import Budget
 from cellward.solve.highs import (
@@ -225,7 +225,7 @@ class WarmLp:
             h.run()
         except Exception as error:
             self._highs = None
-            raise SolverError(f"HiGHS failed: {type(error).__name__}: {error}") from error
+            raise SolverError(f"HiGHS failed: {described(error)}") from error
         return str(h.getModelStatus().name)
 
     @property

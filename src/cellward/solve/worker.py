@@ -28,7 +28,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final, TypeVar, cast
 
-from cellward.errors import CellwardError, SolverError
+from cellward.errors import CellwardError, SolverError, described
+from cellward.files.scratch import scratch
 from cellward.solve.crash import load, name_of, save
 from cellward.solve.messages import closed, pack, receive, send, unpack, wait, widen
 from cellward.solve.outcome import Outcome
@@ -143,7 +144,7 @@ class _Worker:
         package_parent = str(Path(__file__).resolve().parents[2])
         paths = [package_parent, *filter(None, [os.environ.get("PYTHONPATH")])]
         # A file and not a pipe: nobody needs to read it, so it can never fill up and block the child.
-        self.stderr = tempfile.TemporaryFile()  # noqa: SIM115
+        self.stderr = tempfile.TemporaryFile(dir=scratch())  # noqa: SIM115
         self.expired = False
         try:
             with _stop_signal_blocked():
@@ -298,7 +299,7 @@ def _ending(code: int) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else "unknown"
-    memory = ", often a sign that memory ran out" if name == "SIGKILL" else ""
+    memory = ", often a sign that memory ran out: use fewer threads or a machine with more" if name == "SIGKILL" else ""
     return f"was ended by signal {-code} ({name}{memory})"
 
 
@@ -338,7 +339,7 @@ def _answer(parts: Sequence[memoryview]) -> list[memoryview]:
     except CellwardError as error:
         return pack(_Failure(str(error)))
     except Exception as error:  # noqa: BLE001 — whatever it is, it is the parent's to report
-        return pack(_Failure(f"The worker process failed: {type(error).__name__}: {error}"))
+        return pack(_Failure(f"The worker process failed: {described(error)}"))
 
 
 @contextlib.contextmanager

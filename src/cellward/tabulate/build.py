@@ -11,6 +11,7 @@ import numpy as np
 
 from cellward.errors import InputError, brief
 from cellward.exact import Ints
+from cellward.files.database import sql_text
 from cellward.files.frames import with_index
 from cellward.hierarchy import Hierarchy
 from cellward.table.assemble import bounds
@@ -23,7 +24,7 @@ from cellward.table.table import Table
 from cellward.tabulate.leaf_states import LeafStates, Members, code_text, read_leaves
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.rollup import roll_up
-from cellward.tabulate.source import Source, open_source, sql_text
+from cellward.tabulate.source import Source, open_source
 from cellward.tabulate.spread import with_spread_units
 from cellward.tabulate.states import NOBODY, States
 from cellward.tabulate.warehouse import build_from_ibis, is_ibis

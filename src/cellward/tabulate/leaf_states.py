@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.exact import LARGEST, Ints
+from cellward.files.database import sql_text
 from cellward.tabulate.amounts import Amounts, amounts, fits, too_large
 from cellward.tabulate.roles import Roles
-from cellward.tabulate.source import Source, sql_text
+from cellward.tabulate.source import Source
 from cellward.tabulate.states import NOBODY, States
 
 _NAME_ORDER = "name[1], length(name), name"

@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 
 from cellward.errors import InputError, brief, kind_of, printable
+from cellward.files.database import connect_confined, first_line, pattern, sql_text, translated
 from cellward.files.text import check_input
 
 _SEPARATORS = ",;\t|"
@@ -126,25 +127,18 @@ def _file(
     if query is not None:
         raise InputError("query: only a DuckDB file or connection takes one; leave it out")
     if kind in (".parquet", ".pq"):
-        return _parquet(stack.enter_context(_connect(":memory:", limits)), path)
+        return _parquet(stack.enter_context(_connect(":memory:", limits, path)), path)
     if kind in (".csv", ".tsv", ".txt", ".asc"):
-        return _csv(stack.enter_context(_connect(":memory:", limits)), path, separator)
+        return _csv(stack.enter_context(_connect(":memory:", limits, path)), path, separator)
     raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .csv, .tsv, .parquet or .duckdb")
 
 
-def _connect(database: str, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+def _connect(database: str, config: dict[str, Any], *files: Path) -> duckdb.DuckDBPyConnection:
     try:
-        return duckdb.connect(database, config=config)
-    except duckdb.Error as error:
-        raise InputError(
-            f"{database}: cannot be opened by DuckDB ({first_line(error)}); check file and options"
-        ) from None
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, in short."""
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return text if len(text) <= 200 else text[:199] + "…"
+        return connect_confined(database, files, config)
+    except (duckdb.Error, MemoryError) as error:
+        said = InputError(f"{database}: cannot be opened by DuckDB ({first_line(error)}); check file and options")
+        raise translated(error, database, said) from None
 
 
 def _described(
@@ -160,12 +154,9 @@ def _described(
     def safely(sql: str) -> Any:
         try:
             return run(sql)
-        except (duckdb.Error, UnicodeError, OverflowError) as error:
-            if translate is not None:
-                raise translate(error) from None
-            raise InputError(
-                f"{name}: cannot be read ({first_line(error)}); check the records and the options"
-            ) from None
+        except (duckdb.Error, UnicodeError, OverflowError, MemoryError) as error:
+            said = InputError(f"{name}: cannot be read ({first_line(error)}); check the records and the options")
+            raise translated(error, name, said if translate is None else translate(error)) from None
 
     described = safely(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     found, types = [row[0] for row in described], [row[1] for row in described]
@@ -195,17 +186,18 @@ def _parquet(connection: duckdb.DuckDBPyConnection, path: Path) -> Source:
     try:
         names = _parquet_names(connection, path)
     except duckdb.Error as error:
-        raise InputError(f"{path}: not readable as Parquet ({first_line(error)}); check the file") from None
+        said = InputError(f"{path}: not readable as Parquet ({first_line(error)}); check the file")
+        raise translated(error, str(path), said) from None
     if "file_row_number" in [name.casefold() for name in names]:
-        relation = f"read_parquet({_pattern(path)}, hive_partitioning=false)"
+        relation = f"read_parquet({sql_text(pattern(path))}, hive_partitioning=false)"
         return _described(connection.execute, relation, str(path), None, names)
-    relation = f"read_parquet({_pattern(path)}, hive_partitioning=false, file_row_number=true)"
+    relation = f"read_parquet({sql_text(pattern(path))}, hive_partitioning=false, file_row_number=true)"
     return _described(connection.execute, relation, str(path), "file_row_number", names)
 
 
 def _parquet_names(connection: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
     """The names of the columns as the file has them; DuckDB itself renames those that differ only in case."""
-    rows = connection.execute(f"SELECT name, num_children FROM parquet_schema({_pattern(path)})").fetchall()
+    rows = connection.execute(f"SELECT name, num_children FROM parquet_schema({sql_text(pattern(path))})").fetchall()
     names, skip = [], 0
     for name, children in rows[1:]:
         if not skip:
@@ -285,7 +277,7 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: Path, separator: str | Non
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(names)))
     encoding = ", encoding='latin-1'" if latin else ""
     relation = (
-        f"read_csv({_pattern(path)}, auto_detect=false, header=true, delim={sql_text(separator)}, quote='\"', escape='\"', "
+        f"read_csv({sql_text(pattern(path))}, auto_detect=false, header=true, delim={sql_text(separator)}, quote='\"', escape='\"', "
         f"strict_mode=true, null_padding=false, columns={{{columns}}}{encoding})"
     )
 
@@ -328,16 +320,6 @@ def _csv_error(path: Path, error: Exception, names: Sequence[str]) -> InputError
     return InputError(
         f"{where}: not readable as CSV with {len(names)} columns ({first_line(error)}); check separators, quotes and line ends"
     )
-
-
-def _pattern(path: Path) -> str:
-    """The path as a pattern that matches itself alone."""
-    return sql_text(re.sub(r"([*?\[])", r"[\1]", str(path)))
-
-
-def sql_text(value: str) -> str:
-    """A text as SQL writes it."""
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 from cellward.audit.audit import audit
 from cellward.errors import InputError
 from cellward.exact import Ints
-from cellward.files.whole import check_folder, write_whole
+from cellward.files.scratch import scratch_folder
+from cellward.files.whole import Whole, check_folder, write_all
+from cellward.files.within import allowing_outside
 from cellward.protect.method import BatchRun
 from cellward.protection import Protection
 from cellward.publication.release import Release
@@ -70,10 +71,17 @@ class _State:
 
 
 class Batch:
-    """A batch file. ``refusals`` has a sentence for every command that is not carried out; a batch with one is not run."""
+    """A batch file. ``refusals`` has a sentence for every command that is not carried out; a batch with one is not run.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    ``outside``: whether it, and the files it names, may name files outside their own folders.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, outside: bool = False) -> None:
+        self.path, self.outside = Path(path), outside
+        with allowing_outside(allowed=outside):
+            self._look_through()
+
+    def _look_through(self) -> None:
         self.sessions, self.notes, refused = sessions_of(read_arb(self.path))
         if not self.sessions and not refused:
             raise InputError(f"{self.path}: opens no data; begin with <OPENMICRODATA> or <OPENTABLEDATA>")
@@ -122,11 +130,12 @@ class Batch:
             more = "" if len(self.refusals) == 1 else f" (and {len(self.refusals) - 1} more commands are refused)"
             raise InputError(f"{self.refusals[0]}{more}")
         run = _Run(self, statuses, threads, key)
-        for session in self.sessions:
-            run.session(session)
-            if run.infeasible:
-                break
-        return run.finish()
+        with allowing_outside(allowed=self.outside):
+            for session in self.sessions:
+                run.session(session)
+                if run.infeasible:
+                    break
+            return run.finish()
 
 
 class _Run:
@@ -244,9 +253,9 @@ class _Run:
         proofs = [(protection.certificate(), CERTIFICATE)]
         if (of_sums := protection.certificate_of_sums()) is not None:
             proofs.append((of_sums, OF_SUMS))
-        with tempfile.TemporaryDirectory(prefix="cellward-") as folder:
+        with scratch_folder() as folder:
             for proven, ending in proofs:
-                file = proven.save(Path(folder) / (path.name + ending))
+                file = proven.save(folder / (path.name + ending))
                 self.outputs.append((path.with_name(file.name), file.read_bytes(), False))
 
     def finish(self) -> Done:
@@ -261,10 +270,7 @@ class _Run:
                     f"{self.batch.path}: {path.name}, which comes with an output, would be written over a file that is read, or over another "
                     "output; choose other names"
                 )
-        for path, data, public in sorted(
-            self.outputs, key=lambda output: output[2]
-        ):  # the proofs come before what they prove
-            write_whole(path, data, confidential=not public)
+        write_all([Whole(path, data, not public) for path, data, public in self.outputs])
         return Done(
             lines=tuple(self.lines),
             files=tuple((path, public) for path, _, public in self.outputs),

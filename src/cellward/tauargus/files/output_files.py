@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from cellward.errors import InputError
+from cellward.files.scratch import scratch_folder
 from cellward.files.whole import check_folder, write_whole
 from cellward.formats.jj import write_jj
 from cellward.table.table import Table
@@ -28,15 +28,15 @@ def output_files(
         return {name: business(written, options).encode()}
     if output not in (5, 6):
         raise InputError(f"output type {output} is not known; use 1 to 6")
-    with tempfile.TemporaryDirectory(prefix="cellward-") as folder:
-        made = Path(folder) / name
+    with scratch_folder() as folder:
+        made = folder / name
         if output == 6:
             write_jj(for_solvers(written.table), made)
         else:
             if made.suffix.lower() != ".rda":
                 write_metadata(written, options, made)
             write_whole(made, intermediate(written, options).encode(), confidential=True)
-        return {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
+        return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 
 def write_output(

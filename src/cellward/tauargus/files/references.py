@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from cellward.errors import InputError, brief
+from cellward.files.within import within
 
 _PARTS = re.compile(r"[\\/]")
 
@@ -28,9 +29,18 @@ def find_beside(reference: str, referrer: Path) -> Path | None:
     if not name or "\0" in reference:
         return None
     try:
-        if "\\" not in reference and (exact := referrer.parent / reference.strip()).is_file():
-            return exact
-        near = sorted(path for path in referrer.parent.iterdir() if path.name.casefold() == name.casefold())
+        if "\\" not in reference and (referrer.parent / reference.strip()).is_file():
+            return within(reference.strip(), referrer)
+    except (OSError, ValueError):
+        return None
+    near = companion(name, referrer)
+    return None if near is None else within(near.name, referrer)
+
+
+def companion(name: str, file: Path) -> Path | None:
+    """The file of this name beside another, ignoring case; None where there is none."""
+    try:
+        near = sorted(path for path in file.parent.iterdir() if path.name.casefold() == name.casefold())
         files = [path for path in near if path.is_file()]
     except (OSError, ValueError):
         return None
@@ -54,7 +64,7 @@ def target(reference: str, referrer: Path) -> Path:
         path = referrer.parent / reference.strip()
         try:
             if path.parent.is_dir():
-                return path
+                return within(reference.strip(), referrer)
         except (OSError, ValueError):
             pass
-    return referrer.parent / last_part(reference)
+    return within(last_part(reference), referrer)

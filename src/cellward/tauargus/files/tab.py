@@ -26,7 +26,7 @@ from cellward.tauargus.files.cells import in_code_order, with_empty_totals, with
 from cellward.tauargus.files.codes import Codes, as_one, hierarchy_of, missing_codes
 from cellward.tauargus.files.grc import closed
 from cellward.tauargus.files.rda import Metadata, Variable, read_rda
-from cellward.tauargus.files.references import find_beside
+from cellward.tauargus.files.references import companion
 
 MANUAL_PERCENT = "20"
 """The level of a cell that is called unsafe without one, in percent of its value."""
@@ -35,7 +35,7 @@ _EMPTY = ("", "-")
 
 def metadata_beside(path: Path, kind: str | None = None) -> Metadata:
     """The metadata of a data file: the ``.rda`` of the same name beside it."""
-    found = find_beside(f"{path.stem}.rda", path)
+    found = companion(f"{path.stem}.rda", path)
     if found is None:
         raise InputError(f"{path}: there is no {path.stem}.rda beside it that says what its columns are; put it there")
     return read_rda(found, kind)
