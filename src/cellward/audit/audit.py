@@ -40,9 +40,9 @@ Number = int | Fraction
 
 PROTECTED, UNDER, DISCLOSED = "protected", "under-protected", "exactly disclosed"
 MET, NOT_MET, OPEN, KNOWN, NONE = "level met", "level not met", "open", "known to the attacker", ""
-NOT_TRIED = "too large to try"
+NOT_TRIED, NOT_COVERED = "too large to try", "not covered"
 BAD = (UNDER, DISCLOSED, NOT_MET)
-UNDECIDED = (OPEN, NOT_TRIED)
+UNDECIDED = (OPEN, NOT_TRIED, NOT_COVERED)
 
 
 class Intervals(Mapping[str, NDArray[Any]]):
@@ -416,6 +416,8 @@ def _rows(case: _Case, attacker: Attacker, question: Question, ends: Ends, picke
     for k, i in enumerate(cells.tolist()):
         if i in asked and left is not None and not left.tried[i]:
             verdict[k] = NOT_TRIED
+        elif i in asked and len(attacker.cell) and not case.knowledge.intervals:
+            verdict[k] = NOT_COVERED  # how far a value is off says nothing of what an insider makes of it
         elif i in asked:
             verdict[k], shortfall[k] = _verdict(case, asked[i], i, *pairs[k], ended=bool(exactly[k]))
         elif i in known and case.a is not None:
