@@ -144,6 +144,10 @@ class Instance:
     def __post_init__(self) -> None:
         freeze(self.a, self.lower, self.upper, self.weight)
         check_attackers(self.attackers, self.a, self.labels, self.decimals)
+        if knows := next((attacker.name for attacker in self.attackers if attacker.method), None):
+            raise InputError(
+                f"attackers: no method promises anything against one who knows the method ({knows}); leave him out, and audit the result"
+            )
 
     @property
     def cells(self) -> int:

@@ -928,6 +928,7 @@ class _Oracle:
                 )
                 assert spl == 0
                 assert any(sides)
+                assert not self.known[k][1]  # who knows cells makes more of a value than its distance tells
             else:
                 low, high = min(self.reached[k, i]), max(self.reached[k, i])
                 assert high >= upl

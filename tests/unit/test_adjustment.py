@@ -449,6 +449,63 @@ def test_insiders_levels_count_too():
     assert p.protected
 
 
+def test_nothing_is_claimed_against_insiders():
+    """The levels are kept as distances; result, certificate, audit and note name no attacker that knows cells as one they hold against."""
+    table = small(cells=[5])
+    insider = cw.Attacker.knowing(table, "insider", exactly=[0], levels={5: (9, 9, 0)})
+    p = cw.ControlledAdjustment().protect(table, attackers=[cw.Attacker.external(), insider], key=KEY)
+    assert [attacker.name for attacker in p.instance.attackers] == [
+        "external",
+        "levels of insiders, as distances alone",
+    ]
+    assert not any(attacker["cell"] for attacker in p.certificate().content["attackers"])
+    assert p.release() is not None
+    (note,) = cw.ControlledAdjustment.notes(p)
+    assert "nothing is claimed against 1 insider" in note
+    audited = p.audit(attackers=[insider], cells="sensitive")
+    assert audited.intervals["verdict"].tolist() == ["not covered"]
+    assert audited.protected is None
+    plain = cw.Attacker.knowing(table, "insider", exactly=[0])
+    p = cw.ControlledAdjustment().protect(table, attackers=[cw.Attacker.external(), plain], key=KEY)
+    assert [attacker.name for attacker in p.instance.attackers] == ["external"]
+
+
+def test_a_certificate_that_claims_distances_against_an_insider_is_refused():
+    from cellward.audit import verify
+
+    table = small(cells=[5])
+    p = cw.ControlledAdjustment().protect(table, key=KEY)
+    content = json.loads(p.certificate().text)
+    assert verify.check(content)
+    content["attackers"][0] |= {"cell": [0], "lower": [int(table.scaled[0])], "upper": [int(table.scaled[0])]}
+    with pytest.raises(verify.Refused, match="nothing is shown against attacker 0"):
+        verify.check(content)
+
+
+def test_what_an_insider_works_out_from_fixed_cells_is_refused():
+    """Two cells of a row move, its margin stays: who is alone in one of them knows the other, whatever is published."""
+    table = asking(cw.Table.from_array([[20, 30, 40], [25, 35, 45]]), [0, 1], 3, 3)
+    insider = cw.Attacker.knowing(table, "insider", exactly=[0])
+    stays = [2, 3, 8, 9, 10, 11]  # (0, 2), the first row's margin, the last column and the totals
+    method = cw.ControlledAdjustment(fixed=[table.labels.tuple_of(i) for i in stays])
+    p = method.protect(table, attackers=[cw.Attacker.external(), insider], key=KEY)
+    assert p.status == "infeasible"
+    assert "attacker insider works out (0, 1)" in p.reason
+    assert method.protect(table, key=KEY).protected
+
+
+def test_an_insiders_guess_is_counted():
+    """One equation: of two cells at risk the insider knows one, nothing else moves, so that the other is guessed exactly."""
+    table = cw.Table.from_equations(
+        [10, 20, 30, 60], [[1, 1, 1, -1]], sensitive=[0, 1], lpl=[2, 2], upl=[2, 2], weight=[1, 1, 1000, 1000]
+    )
+    insider = cw.Attacker.knowing(table, "insider", exactly=[0])
+    method = cw.ControlledAdjustment(senses=[1, -1], jitter=0)
+    p = method.protect(table, weights="table", attackers=[cw.Attacker.external(), insider], key=KEY)
+    assert p.values.tolist() == [12, 18, 30, 60]
+    assert (p.details.insiders.levels, p.details.insiders.within, p.details.insiders.right) == (1, 1, 1)
+
+
 # ---- audits ----------------------------------------------------------------------------------------------------------------------------------
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellward.audit.by_method import Explained, explained
 from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
@@ -38,7 +39,9 @@ Number = int | Fraction
 
 PROTECTED, UNDER, DISCLOSED = "protected", "under-protected", "exactly disclosed"
 MET, NOT_MET, OPEN, KNOWN, NONE = "level met", "level not met", "open", "known to the attacker", ""
+NOT_TRIED, NOT_COVERED = "too large to try", "not covered"
 BAD = (UNDER, DISCLOSED, NOT_MET)
+UNDECIDED = (OPEN, NOT_TRIED, NOT_COVERED)
 
 
 class Intervals(Mapping[str, NDArray[Any]]):
@@ -87,6 +90,14 @@ class Audit:
     """Whether the release tells intervals at all; otherwise these are what attackers know anyway, and verdicts speak of distances."""
     sums: Audit | None = None
     """The same of the sums of cells that are at risk; ``protected`` takes them into account."""
+    notes: tuple[str, ...] = ()
+    """How much is kept from each attacker who knows the method, and where he could not be answered, a sentence each."""
+
+    def kept(self, attacker: str) -> tuple[int, int]:
+        """How many of the cells on which this attacker is judged keep what is asked, and how many there are with a verdict."""
+        verdict = self.intervals["verdict"][self.intervals["attacker"] == attacker]
+        kept = int(np.isin(verdict, (PROTECTED, MET)).sum())
+        return kept, kept + int(np.isin(verdict, BAD).sum())
 
     def worst(self, most: int = 10) -> list[str]:
         """Sentences on the cells that fail, the largest shortfall first."""
@@ -112,7 +123,8 @@ class Audit:
     def __repr__(self) -> str:
         verdict = self.intervals["verdict"]
         counts = [
-            f"{int((verdict == word).sum()):,} {word}" for word in (PROTECTED, MET, UNDER, DISCLOSED, NOT_MET, OPEN)
+            f"{int((verdict == word).sum()):,} {word}"
+            for word in (PROTECTED, MET, UNDER, DISCLOSED, NOT_MET, *UNDECIDED)
         ]
         shown = [text for text in counts if not text.startswith("0 ")] or ["no verdicts"]
         return f"Audit({len(verdict):,} intervals: {', '.join(shown)})"
@@ -134,6 +146,8 @@ class _Case:
     unsafe: Ints
     attackers: tuple[Attacker, ...]
     sums: tuple[CellSum, ...] = ()
+    by_method: Mapping[str, Explained] = field(default_factory=dict)
+    """What those who know the method are left with, by name."""
 
 
 def audit(
@@ -152,10 +166,12 @@ def audit(
 
     ``source``: a Protection, or a Release with or without the ``table`` it was made of (without it there are intervals but no verdicts). ``cells``:
     ``"all"``, ``"sensitive"``, or a list. ``only_levels`` follows each interval only as far as the levels ask, which is faster.
-    ``attackers``: default those of the protection, or the external one.
+    ``attackers``: default those of the protection, or the external one; those who know the method (:meth:`Attacker.knowing_method`) need a
+    Protection.
     """
     case = _case(source, attackers, table)
     picked = _cells(case, cells)
+    case = _with_method(case, source, picked)
     if only_levels and case.a is None:
         raise InputError("only_levels: a release alone has no levels; give the table it was made of (table=)")
     budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed, progress=progress)
@@ -178,6 +194,22 @@ def audit(
         open=found.open + of_sums.open,
         claimed=found.claimed + of_sums.claimed,
     )
+
+
+def _with_method(case: _Case, source: Protected | Release, picked: Ints) -> _Case:
+    """The case with what those who know the method are left with."""
+    those = [attacker for attacker in case.attackers if attacker.method]
+    if not those:
+        return case
+    if isinstance(source, Release):
+        raise InputError(
+            f"attacker {those[0].name}: a release does not say what its method was given (weights, levels); audit the Protection"
+        )
+    left = {
+        attacker.name: explained(source.instance, case.knowledge, source.method, source.status, attacker, picked)
+        for attacker in those
+    }
+    return replace(case, by_method=left)
 
 
 def _found(case: _Case, picked: Ints, budget: Budget, *, only_levels: bool) -> Audit:
@@ -231,6 +263,10 @@ class Protected(Protocol):
     @property
     def publication(self) -> Publication | None:
         """What is printed."""
+
+    @property
+    def method(self) -> Mapping[str, Any]:
+        """What the public may know of the method."""
 
     @property
     def status(self) -> str:
@@ -324,9 +360,9 @@ def _audit(case: _Case, picked: Ints, questions: list[Question], found: list[End
     parts = [_rows(case, *each, picked) for each in zip(case.attackers, questions, found, strict=True)]
     verdict, exactly = (np.concatenate([part[k] for part in parts]) for k in ("verdict", "exact"))
     judged = set(verdict.tolist()) - {NONE, KNOWN}
-    protected = None if not judged or judged <= {MET, OPEN} else not judged & {*BAD, OPEN}
-    if OPEN in judged and not judged & set(BAD):
-        protected = None  # not settled in time
+    protected = None if not judged or judged <= {MET, *UNDECIDED} else not judged & {*BAD, *UNDECIDED}
+    if judged & set(UNDECIDED) and not judged & set(BAD):
+        protected = None  # not settled
     unit = Fraction(1, 10**case.decimals)
     ends = [(_times(low, unit), _times(high, unit)) for part in parts for low, high in part["ends"]]
     columns: dict[str, NDArray[Any]] = {
@@ -339,9 +375,19 @@ def _audit(case: _Case, picked: Ints, questions: list[Question], found: list[End
         "exact": exactly,
     }
     claimed = sum(len(one.claimed) for one in found)
-    return Audit(
-        case.labels, Intervals(columns), ends, protected, int((~exactly).sum()), claimed, case.knowledge.intervals
-    )
+    open_ = int((~exactly & (verdict != NOT_TRIED)).sum())
+    made = Audit(case.labels, Intervals(columns), ends, protected, open_, claimed, case.knowledge.intervals)
+    return made if not case.by_method else replace(made, notes=tuple(_notes(case, made)))
+
+
+def _notes(case: _Case, made: Audit) -> Iterator[str]:
+    """What is said of attackers who know the method."""
+    for name, left in case.by_method.items():
+        kept, judged = made.kept(name)
+        if judged:
+            yield f"attacker {name}: {kept:,} of {judged:,} levels are kept"
+        if left.reason:
+            yield f"attacker {name}: not tried everywhere, {left.reason}; where not, intervals are those without the method"
 
 
 def _rows(case: _Case, attacker: Attacker, question: Question, ends: Ends, picked: Ints) -> dict[str, Any]:
@@ -356,9 +402,19 @@ def _rows(case: _Case, attacker: Attacker, question: Question, ends: Ends, picke
     if not case.knowledge.intervals:
         pairs = [(_none(low), _none(high)) for low, high in ends.outer[:, cells].T.tolist()]
     verdict = np.full(len(cells), NONE, dtype=object)
+    left = case.by_method.get(attacker.name)
+    if left is not None:
+        tried = left.tried[cells].tolist()
+        narrow = zip(left.low[cells].tolist(), left.high[cells].tolist(), strict=True)
+        pairs = [new if yes else old for yes, new, old in zip(tried, narrow, pairs, strict=True)]
+        exactly = left.tried[cells]
     shortfall: list[int | Fraction] = [0] * len(cells)
     for k, i in enumerate(cells.tolist()):
-        if i in asked:
+        if i in asked and left is not None and not left.tried[i]:
+            verdict[k] = NOT_TRIED
+        elif i in asked and len(attacker.cell) and not case.knowledge.intervals:
+            verdict[k] = NOT_COVERED  # how far a value is off says nothing of what an insider makes of it
+        elif i in asked:
             verdict[k], shortfall[k] = _verdict(case, asked[i], i, *pairs[k], ended=bool(exactly[k]))
         elif i in known and case.a is not None:
             verdict[k] = KNOWN

@@ -672,6 +672,7 @@ def check_requirements(c: Certificate, attackers: list[Attacker], reached: Reach
     for k, i, (lpl, upl, spl) in needs:
         if c.rule == "adjusted" and c.amount is None:
             # No intervals can be worked out: the value itself must be far enough off, on a side that is asked for.
+            _need(not attackers[k].own, f"nothing is shown against attacker {k}, who knows cells, by distance")
             moved = c.v[i] - c.a[i]
             met = abs(moved) >= spl and (moved >= upl > 0 or -moved >= lpl > 0 or upl == lpl == 0)
         else:

@@ -28,7 +28,8 @@ class Attacker:
 
     Made by :meth:`external`, :meth:`knowing`, :meth:`respondent` or :meth:`coalition`, which check it against the table. ``levels`` are what must
     be kept from this attacker; None: the table's own. ``own`` are its contributions to ``cell``, which add up in a coalition. ``sums`` are its
-    levels on the table's sums at risk, by their numbers; used where it has ``levels`` of its own.
+    levels on the table's sums at risk, by their numbers; used where it has ``levels`` of its own. ``method``: it knows how the release was made, see
+    :meth:`knowing_method`; ``levels_told``: and the levels of all cells, as amounts.
     """
 
     name: str
@@ -39,6 +40,8 @@ class Attacker:
     own: Ints = field(default_factory=lambda: _NONE)
     levels: Levels | None = None
     sums: Levels | None = None
+    method: bool = False
+    levels_told: bool = False
 
     # ---- making ----------------------------------------------------------------------------------------------------------------------------
 
@@ -91,6 +94,23 @@ class Attacker:
             ),
             table,
         )
+
+    @staticmethod
+    def knowing_method(of: Attacker | None = None, *, levels_told: bool = False) -> Attacker:
+        """An attacker (the external one unless ``of`` is given) who also runs the method on every table that the release leaves possible.
+
+        He knows all that the method was given but the true values and the key: equations, bounds, bases, weights, that values are whole, and that
+        the release is a least rounding (any of them: how ties are broken tells nothing). A table is possible for him when the release is a least
+        rounding of it, among all roundings or among those that keep the levels. ``levels_told``: he knows the levels as amounts and that they are
+        kept, so the latter only. Only audits of roundings can answer him, block by block, where all tables of a block can be tried; no method
+        promises anything against him.
+
+        >>> Attacker.knowing_method()
+        Attacker(external, who knows the method)
+        """
+        known = Attacker.external(whole=True) if of is None else of
+        words = "who knows the method and the levels" if levels_told else "who knows the method"
+        return replace(known, name=f"{known.name}, {words}", whole=True, method=True, levels_told=levels_told)
 
     @staticmethod
     def respondent(
@@ -214,15 +234,13 @@ class Attacker:
         place = np.empty_like(order)
         place[order] = np.arange(len(order), dtype=np.int64)
         by = np.argsort(place[self.cell])
-        return Attacker(
-            name=self.name,
-            whole=self.whole,
+        return replace(
+            self,
             cell=place[self.cell][by],
             lower=self.lower[by],
             upper=self.upper[by],
             own=self.own[by],
             levels=None if self.levels is None else self.levels.permuted(place),
-            sums=self.sums,
         )
 
     def times(self, factor: int) -> Attacker:
@@ -240,7 +258,7 @@ class Attacker:
         parts = [self.name]
         if len(self.cell):
             parts.append(f"knows more of {len(self.cell):,} cells")
-        if self.whole:
+        if self.whole and not self.method:
             parts.append("whole values")
         return f"Attacker({', '.join(parts)})"
 

@@ -19,6 +19,7 @@ from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
+from cellward.protect.adjustment.insiders import Guesses, guesses, worked_out
 from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.attempt import Attempt
@@ -27,6 +28,7 @@ from cellward.protection import Failure, Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
+from cellward.risk.attacker import Attacker
 from cellward.solve.blas import blas_threads
 from cellward.table.relations import Relations
 
@@ -56,6 +58,8 @@ class AdjustmentAttempt(Attempt):
     """One adjustment of one instance."""
 
     method: ControlledAdjustment
+    insiders: tuple[Attacker, ...] = ()
+    """Attackers that know cells, against whom nothing is claimed."""
 
     # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
 
@@ -111,7 +115,11 @@ class AdjustmentAttempt(Attempt):
     @cached_property
     def needs(self) -> Needs:
         """Which cells must move, and how far at least."""
-        return Needs.of(self.fine)
+        return Needs.of(replace(self.fine, attackers=(*self.fine.attackers, *self._insiders_finer)))
+
+    @cached_property
+    def _insiders_finer(self) -> tuple[Attacker, ...]:
+        return tuple(attacker.times(self.factor) for attacker in self.insiders)
 
     @cached_property
     def _kept(self) -> Bools:
@@ -190,8 +198,10 @@ class AdjustmentAttempt(Attempt):
 
     def solve(self) -> Protection:
         """What comes of it."""
-        senses = self.senses()
         lo, hi = self.free
+        if told := next(worked_out(self.instance, self.insiders, lo == hi, self.budget), None):
+            return self._worked_out(*told)
+        senses = self.senses()
         lost = senses.stuck
         if len(lost) and not self.method.soft_levels:
             reason = f"the bounds of {self.names(lost)} leave no value that is far enough off; {self._remedy}"
@@ -213,6 +223,12 @@ class AdjustmentAttempt(Attempt):
         remedy = "give a grid, such as grid=1" if self.method.grid is None else "give a finer grid, or grid=None"
         remedy = "give more time" if self.budget.over else remedy
         return self.failed(f"{reason}; {remedy}", answer.engine, limit_reached=self.budget.over)
+
+    def _worked_out(self, name: str, cell: int) -> Protection:
+        named = self.instance.labels.name(cell)
+        why = f"attacker {name} works out {named} from its own cells and those that stay as they are, whatever is published of the others"
+        remedy = "free fixed cells, or round or perturb the table"
+        return self.infeasible(f"{why}; {remedy}", "sums of what an insider knows", [cell])
 
     def _without(self, answer: Continuous, senses: Senses) -> Protection:
         if answer.status == "infeasible":
@@ -331,11 +347,15 @@ class AdjustmentAttempt(Attempt):
             bent=senses.bent,
             senses={int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
             levels=dict(zip(senses.cell.tolist(), exact.texts(senses.least, self.fine.decimals), strict=True)),
-            notes=tuple(self.method.readable(self.places)),
+            notes=(*self.method.readable(self.places), *([str(self._guesses(v))] if self.insiders else [])),
+            insiders=self._guesses(v) if self.insiders else None,
         )
         told = Values(Knowledge.adjusted(v))
         made = self.result_of(told, sought, status=status, engine=engine, details=details)
         return replace(made, failure=Failure(reason=self._bent(v))) if made.protected is False else made
+
+    def _guesses(self, v: Ints) -> Guesses:
+        return guesses(self.fine, self._insiders_finer, self.needs.cell, v)
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------
 

@@ -7,11 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cellward.protect.adjustment.continuous import Check
+from cellward.protect.adjustment.insiders import Guesses
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdjustmentDetails:
-    """``continuous``: the distance of the continuous optimum; ``flipped``: senses that were turned; ``bent``: levels that gave way."""
+    """``continuous``: the distance of the continuous optimum; ``flipped``: senses that were turned; ``bent``: levels that gave way.
+
+    ``insiders``: what attackers guess that know cells; None: none were given.
+    """
 
     form: str
     continuous: float
@@ -21,6 +25,7 @@ class AdjustmentDetails:
     senses: Mapping[int, int]
     levels: Mapping[int, str]
     notes: tuple[str, ...]
+    insiders: Guesses | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As protection.json holds it."""

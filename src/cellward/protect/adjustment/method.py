@@ -14,6 +14,7 @@ from cellward.errors import InputError
 from cellward.instance import Instance, Weights
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import NORMS
+from cellward.protect.adjustment.insiders import set_apart
 from cellward.protect.method import BatchRun, Method, TauArgus
 from cellward.protect.named_cells import named_cells
 from cellward.protect.option import Cells, Exact, Flag, Grid, Number, Pair, Word, WordOrNumbers, option
@@ -41,7 +42,8 @@ class ControlledAdjustment(Method):
     publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum. ``fixed``: cells that keep their
     value, ``"margins"`` or cells by number or codes. ``soft_margins``: fixed totals may move after all, at so many times their weight.
     ``soft_levels``: where no table reaches every level, bend them as little as possible (the result is then not protected). ``zeros_stay``: cells of
-    0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure.
+    0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure. What attackers ask that know cells is kept as a
+    distance; nothing more is claimed against them.
 
     For figures as in the papers: ``ControlledAdjustment(senses="up", jitter=0, grid=None)``.
 
@@ -126,7 +128,8 @@ class ControlledAdjustment(Method):
         """The nearest table in which every cell at risk is off by its level; or that there is none."""
         from cellward.protect.adjustment.attempt import AdjustmentAttempt  # loads scipy
 
-        return AdjustmentAttempt(self, instance, budget, key).solve()
+        outside, insiders = set_apart(instance)
+        return AdjustmentAttempt(self, outside, budget, key, insiders).solve()
 
     def fixed_cells(self, instance: Instance) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which cells keep their value."""

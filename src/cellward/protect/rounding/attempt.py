@@ -23,6 +23,7 @@ from cellward.protect.lattice.protected import ProtectedSearch
 from cellward.protect.lattice.told_box import AroundValue
 from cellward.protect.lattice.vertex import lower_bound
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
+from cellward.protect.rounding.keyed import keyed_target
 from cellward.protect.rounding.unbiased import unbiased_target
 from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
@@ -65,7 +66,9 @@ class RoundingAttempt(Attempt):
         return allowed
 
     def _aimed(self, model: LatticeModel) -> LatticeModel:
-        """The model with the table to come near to: the true one, or for want of bias another."""
+        """The model with the table to come near to: the true one, or for want of bias or from the key another."""
+        if self.method.keyed:
+            return replace(model, target=keyed_target(model, self.key))
         if not self.method.unbiased:
             return model
         return replace(model, target=unbiased_target(model, self.draws, self.budget, self.method.engines))
@@ -130,7 +133,9 @@ class RoundingAttempt(Attempt):
             return self.failed(f"nothing was found{self.within} ({found.engine}); give more time", found.engine)
         v, bound = solved.values(found.x), solved.start + found.bound
         status: Literal["optimal", "feasible"] = "optimal" if found.status == "optimal" else "feasible"
-        if self.method.unbiased:  # the least for the table drawn; what the true one could have is bounded from below
+        if (
+            self.method.unbiased or self.method.keyed
+        ):  # the least for the table drawn; what the true one could have is bounded from below
             bound = model.start + lower_bound(LatticeProblem(model), self.budget, self.method.engines)
             status = "optimal" if bound == model.objective(v) else "feasible"
         sought = Objective(allowed=model.allowed, bound=Fraction(bound), multipliers=found.multipliers)

@@ -22,6 +22,7 @@ from cellward.protect.named_cells import named_cells
 from cellward.protect.option import Amount, Cells, Flag, Whole, Word, option
 from cellward.protect.perturbation.method import CellPerturbation
 from cellward.protect.rounding.attempt import RoundingAttempt
+from cellward.protect.rounding.small import small_blocks
 from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
 from cellward.publication.knowledge import KINDS, SMALL, Knowledge
@@ -41,9 +42,10 @@ class ControlledRounding(Method):
     value that is a multiple stays. ``knowledge`` is what attackers are taken to read out of a rounded value: ``strict`` (the safe one) or
     ``paper``, see publication/knowledge.py. ``ignore_levels`` rounds without a look at the levels. ``max_steps``: where no such rounding exists,
     multiples up to so many bases away are tried, one more at a time; the number is public. ``goal="any"``: some rounding, as fast as possible,
-    where no levels are asked. ``unbiased``: round up as often as a value's distance from the multiple below asks for, on average. ``small_counts``:
-    whether counts below their base may be published as 0 (``free``), never are (``up``) or always are (``zero``). ``only``: the cells to be
-    rounded, ``"leaves"`` or ``"totals"``; the others then follow, one unit at a time and by less than their base.
+    where no levels are asked. ``unbiased``: round up as often as a value's distance from the multiple below asks for, on average. ``keyed``: round
+    to the table nearest to one drawn from the key, so that who knows the method learns no more than who does not, however small the table.
+    ``small_counts``: whether counts below their base may be published as 0 (``free``), never are (``up``) or always are (``zero``). ``only``: the
+    cells to be rounded, ``"leaves"`` or ``"totals"``; the others then follow, one unit at a time and by less than their base.
 
     >>> from cellward import Table
     >>> p = ControlledRounding(base=5).protect(Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
@@ -86,6 +88,9 @@ class ControlledRounding(Method):
     )
     goal: str = option("least", Word(GOALS), "least: the nearest rounding; any: some rounding, as fast as possible.")
     unbiased: bool = option(False, Flag(), "Round up as often as values ask for on average, instead of to the nearest.")
+    keyed: bool = option(
+        False, Flag(), "Round near a table drawn from the key: for small tables, whose nearest rounding can be undone."
+    )
     small_counts: str = option(
         "free", Word(SMALL), "Counts below their base are free to become 0, never do (up), or always do (zero)."
     )
@@ -101,6 +106,10 @@ class ControlledRounding(Method):
         if self.unbiased and (self.max_steps > 1 or self.goal == "any" or self.only is not None):
             raise InputError(
                 "unbiased: it is for roundings of all cells to neighbouring multiples; leave out max_steps, goal and only"
+            )
+        if self.keyed and (self.unbiased or self.max_steps > 1 or self.goal == "any" or self.only is not None):
+            raise InputError(
+                "keyed: it is for roundings of all cells to neighbouring multiples; leave out unbiased, max_steps, goal and only"
             )
         if self.small_counts != "free" and (self.max_steps > 1 or self.only is not None):
             raise InputError(
@@ -171,8 +180,8 @@ class ControlledRounding(Method):
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:
-        """Multiples stay, a base may be too large, and more steps are told."""
-        out = unmoved(result, "are multiples of their base and ")
+        """Small blocks can be undone, multiples stay, a base may be too large, and more steps are told."""
+        out = small_blocks(result) + unmoved(result, "are multiples of their base and ")
         out += beyond_every_value(result.instance, result.method["base"], "base")
         if result.publication is not None and (steps := result.method["steps"]) > 1:
             out.append(
@@ -216,6 +225,8 @@ class ControlledRounding(Method):
         out: dict[str, Any] = {"base": stated(base)}
         if self.unbiased:
             out["unbiased"] = True
+        if self.keyed:
+            out["keyed"] = True
         if self.small_counts != "free":
             out["small_counts"] = self.small_counts
         if self.only is not None:

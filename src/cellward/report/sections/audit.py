@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cellward.audit.audit import Audit
+from cellward.audit.audit import NOT_TRIED, Audit
 from cellward.files.whole import write_whole
 from cellward.report.section import Lines, Section
 
@@ -38,6 +38,7 @@ def audit_section(audit: Audit) -> Section:
         lines.append(f"{audit.open:,} intervals were not settled in time and may be wider than shown")
     if audit.claimed:
         lines.append(f"{audit.claimed:,} ends rest on the integer solver's word")
+    lines.extend(f"  {note}" for note in audit.notes)
     worst = audit.worst(_MOST_LISTED)
     lines.extend(f"  {sentence}" for sentence in worst)
     verdicts = {True: "protected: every level is met", False: "NOT PROTECTED", None: "no verdict: no levels asked"}
@@ -46,6 +47,8 @@ def audit_section(audit: Audit) -> Section:
         last = "no verdict: " + (
             "not settled in time"
             if audit.open
+            else "too large to try all tables that the method could have been given"
+            if counts.get(NOT_TRIED)
             else "every value is as far off as its levels ask, but no intervals are published"
         )
     return Section("audit", (Lines((*lines, last)),))
@@ -61,6 +64,7 @@ def audit_summary(audit: Audit) -> dict[str, Any]:
         "sums": 0 if audit.sums is None else len(audit.sums.intervals["verdict"]),
         "open": audit.open,
         "claimed": audit.claimed,
+        "notes": list(audit.notes),
     }
 
 

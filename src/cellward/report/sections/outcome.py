@@ -85,7 +85,7 @@ def _shown(result: Protection) -> str:
     evidence, count = result.evidence, len(result.instance.attackers)
     head = f"protected: {evidence.requirements:,} requirements against {count:,} attacker{'s' * (count > 1)}"
     if result.knowledge is not None and not result.knowledge.intervals:
-        return f"{head} met by distance: each value is published at least its level away from the truth"
+        return f"{head} met by distance: each value is published at least its level away from the truth; insiders are not covered"
     sums = "" if result.sums is None else (
         f", {result.sums.evidence.requirements:,} on sums of cells by {len(result.sums.evidence.shown):,} more"
     )  # fmt: skip
