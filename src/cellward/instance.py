@@ -114,10 +114,12 @@ class Instance:
         elif isinstance(weights, str):
             if weights != "table":
                 raise InputError(
-                    f"weights={weights!r} is not known; use 'equal', 'relative', 'table', 'totals', one number a cell or a level, or None"
+                    f"weights={weights!r} is not known; use 'equal', 'relative', 'table', 'totals', one number a cell or a level, or leave it out"
                 )
             if table.weight is None:
-                raise InputError("weights='table': the table has no weights; read them from a column or give them here")
+                raise InputError(
+                    "weights='table': the table has no weights of its own; name the column of costs with cost= (--cost), or weight by something else"
+                )
             weight, weight_decimals = table.weight, table.weight_decimals
         else:
             numbers = Numbers.read(np.asarray(weights).ravel(), lambda i: f"weight of {table.labels.name(i)}")

@@ -159,7 +159,7 @@ BAD = {
     "decimals too fine for doubles": (csv(CSV, "--decimals", "17"), r"beyond 2\^53.*use decimals=15"),
     "a separator of two characters": (csv(CSV, "--separator", "::"), r"separator='::': give one character"),
     "weights the table does not have": (csv(CSV, "--weights", "table"), r"the table has no weights"),
-    "unknown weights": (csv(CSV, "--weights", "mine"), r"weights='mine' is not known"),
+    "unknown weights": (csv(CSV, "--weights", "mine"), r"weights='mine' is not known; use .*, or leave it out$"),
     "no time": (csv(CSV, "--time-limit", "0"), r"time_limit_s=0\.0: give a positive number"),
     "NaN seconds": (csv(CSV, "--time-limit", "nan"), r"time_limit_s=nan: give a positive number"),
     "a negative seed": (csv(CSV, "--seed", "-1"), r"seed=-1: give a whole number"),

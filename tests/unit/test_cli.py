@@ -18,7 +18,10 @@ from fixed_keys import key_file, key_of
 
 import cellward as cw
 from cellward.cli import app as application
+from cellward.protect.adjustment.attempt import AdjustmentAttempt
 from cellward.protect.lattice.problem import Found
+from cellward.protect.perturbation.attempt import PerturbationAttempt
+from cellward.protect.rounding.attempt import RoundingAttempt
 
 ROOT = Path(__file__).parents[2]
 FIRMS = ROOT / "examples" / "firms.csv"
@@ -550,6 +553,20 @@ def test_a_limit_reached_with_nothing_found_exits_3_and_writes_nothing(tmp_path,
     said = run("round", FIRMS, *LONG, "--out", tmp_path / "out", "--json", "--time-limit", 1)
     assert (said.code, said.err) == (3, "cellward: nothing was found within 1.0 s (no engine); give more time\n")
     assert json.loads(said.out)["status"] == "failed"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_grid_of_nothing_is_refused_in_words_of_the_command_line(tmp_path, run):
+    said = run("adjust", FIRMS, *LONG, "--grid", "0", "--out", tmp_path / "out")
+    assert (said.code, said.err) == (2, "cellward: grid='0': give a positive number such as 1, 'table', or none\n")
+
+
+@pytest.mark.parametrize("attempt", [RoundingAttempt, PerturbationAttempt, AdjustmentAttempt])
+def test_failed_exits_3_whatever_the_method(tmp_path, run, monkeypatch, attempt):
+    monkeypatch.setattr(attempt, "solve", lambda own: own.failed("nothing was found; give more time", "no engine"))
+    command = {RoundingAttempt: "round", PerturbationAttempt: "perturb", AdjustmentAttempt: "adjust"}[attempt]
+    said = run(command, FIRMS, *LONG, "--out", tmp_path / "out")
+    assert (said.code, said.out) == (3, "failed: nothing was found; give more time. Nothing was written.\n")
     assert not list(tmp_path.iterdir())
 
 

@@ -401,6 +401,15 @@ def test_run_without_a_method_writes_the_table(job, run, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["job.toml", "records.csv", "region.hrc", "t.csv"]
 
 
+def test_run_without_a_method_needs_no_output(job, run, tmp_path):
+    job.write_text(JOB.replace("[method]\nbase = 20\n", "").split("[output]")[0])
+    before = content(tmp_path)
+    said = run("run", job)
+    assert (said.code, said.err) == (0, "")
+    assert "Table(" in said.out
+    assert content(tmp_path) == before
+
+
 def test_a_protection_that_fails_exits_1_and_releases_nothing(job, run, tmp_path):
     job.write_text(JOB.replace('policy = "default"', FAR) + 'table = "t.csv"\n')
     before = content(tmp_path)

@@ -35,6 +35,11 @@ def test_of_any_method_in_units_of_the_table():
     assert found.to_dict()["others"]["cells"] == 9
 
 
+def test_unsafe_cells_are_at_risk_with_levels_or_without():
+    table = cw.Table.from_frame({"a": ["x", "y"], "v": [3, 4], "s": ["u", "s"]}, dims=["a"], value="v", status="s")
+    assert Deviations.of(cw.ControlledRounding(5).protect(table)).at_risk.cells == 1
+
+
 def test_as_text_and_on_the_terminal(table):
     found = Deviations.of(cw.ControlledAdjustment(senses="up", jitter=0).protect(table))
     assert [line.split()[0] for line in str(found).splitlines()] == ["deviations", "all", "at", "others"]

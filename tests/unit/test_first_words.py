@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import cellward as cw
+from cellward.protect.released import read_release
 from cellward.report.sections.outcome import notes
 
 TABLE = cw.Table.from_frame({"a": ["x", "y"], "v": [1, 2]}, dims=["a"], value="v")
@@ -13,6 +14,14 @@ TABLE = cw.Table.from_frame({"a": ["x", "y"], "v": [1, 2]}, dims=["a"], value="v
 def test_a_file_that_is_not_there_is_told_before_anything_is_asked(tmp_path, name):
     with pytest.raises(cw.InputError, match=rf"{name}: no such file; check the path"):
         cw.read(tmp_path / name)
+
+
+def test_a_release_that_is_not_there_is_told_before_its_base_is_asked_for(tmp_path):
+    with pytest.raises(cw.InputError, match=r"nowhere: no such file; check the path"):
+        read_release(tmp_path / "nowhere", TABLE)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(cw.InputError, match=r"release\.csv: no such file; check the path"):
+        read_release(tmp_path / "empty", TABLE)
 
 
 @pytest.mark.parametrize("name", ["folder", "folder.csv", "folder.parquet", "folder.jj"])

@@ -151,8 +151,8 @@ class Grid(Kind):
         try:
             positive(given, name, "grid", "1")
         except InputError:
-            known = " ".join(f"{word!r} or" for word in self.words)
-            raise InputError(f"{name}={given!r}: give a positive number, such as 1, {known} None") from None
+            known = "".join(f"{word!r}, " for word in self.words)
+            raise InputError(f"{name}={given!r}: give a positive number such as 1, {known}or none") from None
 
     def read_text(self, given: Any, where: str) -> Any:  # noqa: ARG002
         """None, where it is called so."""

@@ -12,7 +12,7 @@ import numpy as np
 from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import Ints
-from cellward.files.text import decode_file
+from cellward.files.text import check_input, decode_file
 from cellward.formats.csv_file import read_rows
 from cellward.protect.methods import METHODS, method_titled
 from cellward.protect.rounding import ControlledRounding
@@ -30,7 +30,7 @@ def read_release(path: str | Path, table: Table, *, told: Mapping[str, Any] | No
     or stands in for them.
     """
     path = Path(path)
-    file = path / "release.csv" if path.is_dir() else path
+    file = check_input(path / "release.csv" if path.is_dir() else path, "a release")
     stated, kind, digest = _statement(file.with_suffix(".json"), table)
     given = {name: entry for name, entry in (told or {}).items() if entry is not None}
     method = method_titled(stated.get("name", ControlledRounding.title))

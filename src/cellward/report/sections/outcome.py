@@ -53,27 +53,47 @@ def files(paths: Sequence[Path], eyes: dict[str, str]) -> Section:
 
 
 def _status(result: Protection) -> str:
-    """Status and changes; what is called least is what was made small."""
-    loss = result.loss()
-    least = "proven least" if result.status == "optimal" else f"not proven least, gap {100 * (result.gap or 0):.3g} %"
-    changes = f"{loss.sum_abs:,}, largest {loss.max_abs:,}, {loss.changed:,} cells changed"
-    if result.objective == loss.sum_abs:
-        return f"{result.status}: sum of changes {loss.sum_abs:,} ({least}), largest {loss.max_abs:,}, {loss.changed:,} cells changed"
-    named = "weighted sum of changes" if result.sought.plain else "objective"
-    return f"{result.status}: {named} {result.objective:,} ({least}); plain sum of changes {changes}"
+    """Status and changes; what is called least is what was made small, and proven only where the certificate proves it."""
+    loss, what = result.loss(), _made_small(result)
+    moved = f"largest {_number(loss.max_abs)}, {loss.changed:,} cells changed"
+    head = f"{result.status}: {what} {_number(result.objective)} ({_how_least(result)})"
+    if what == "sum of changes":
+        return f"{head}, {moved}"
+    return f"{head}; plain sum of changes {_number(loss.sum_abs)}, {moved}"
+
+
+def _how_least(result: Protection) -> str:
+    if result.certified_bound == result.objective:
+        return "proven least"
+    return (
+        "least by the solver's word"
+        if result.status == "optimal"
+        else f"not proven least, gap {100 * (result.gap or 0):.3g} %"
+    )
+
+
+def _made_small(result: Protection) -> str:
+    """What the objective is of these values."""
+    if not result.sought.plain:
+        return "objective"
+    return "sum of changes" if result.objective == result.loss().sum_abs else "weighted sum of changes"
+
+
+def _number(x: float | None) -> str:
+    """A number in the user's units, without the decimals that a whole one does not have."""
+    return "" if x is None else f"{int(x):,}" if x == int(x) else f"{x:,}"
 
 
 def _proven(result: Protection) -> str:
     """What of the optimum is proven in exact arithmetic."""
-    what = "sum of changes" if result.sought.plain else "objective"
+    what = _made_small(result)
     if result.certified_bound is None:
         return f"certified: no bound on the {what} was proven"
     told = result.knowledge
     drawn = "" if told is None or told.intervals else " with the same senses and levels"
     if result.certified_bound == result.objective:
         return f"certified: no smaller {what} exists{drawn}, proven in exact arithmetic"
-    claim = "; that it is least is the solver's word" if result.status == "optimal" else ""
-    return f"certified: no {what} below {result.certified_bound:,} exists{drawn}, proven in exact arithmetic{claim}"
+    return f"certified: no {what} below {_number(result.certified_bound)} exists{drawn}, proven in exact arithmetic"
 
 
 def _shown(result: Protection) -> str:
