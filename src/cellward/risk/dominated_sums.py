@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, compress
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellward.exact import LARGEST, Ints
+from cellward.exact import LARGEST, Bools, Ints
 from cellward.risk.concentration import Concentration
 from cellward.risk.rule import Rule
 from cellward.table.cell_sums import CellSum
 from cellward.table.contributions import Contributions, LinkedParts, Parts
+from cellward.table.relations import Relations, ranges
 from cellward.table.table import Table
 
 
@@ -32,65 +31,105 @@ def dominated_sums(
         return ()
     at_risk = np.zeros(table.cells, bool)
     at_risk[np.intersect1d(unsafe, np.concatenate([hit for _, hit in judging]))] = True
-    spread = _SpreadUnits(c.parts, c)
     measures = [rule for rule, _ in judging]
-    seen = max(rule.needs for rule in measures)
-    protected = spread.units - set(consenting.tolist())
+    behind = _Behind(c, c.parts)
     found: dict[tuple[int, ...], CellSum | None] = {}
-    for children in _groups(table, at_risk):
-        risky = [i for i in children if at_risk[i]]
-        for unit in sorted({u for i in risky for u in c.unit[:seen, i].tolist()} & protected):
-            for cells in _candidates(unit, children, risky, c, spread, measures):
-                if 2 <= len(cells) < len(children) and cells not in found:
-                    found[cells] = _at_risk(table, c, spread, measures, cells, unit)
+    shared = _shared(table.relations, c, c.parts, at_risk, consenting, max(rule.needs for rule in measures))
+    for unit, children, mine in shared:
+        for cells in _candidates(unit, mine, at_risk, behind, measures):
+            if 2 <= len(cells) < children and cells not in found:
+                found[cells] = _at_risk(table, c, behind, measures, cells, unit)
     return tuple(one for one in found.values() if one is not None)
 
 
+def _shared(
+    r: Relations, c: Contributions, parts: Parts | LinkedParts, at_risk: Bools, consenting: Ints, seen: int
+) -> Iterable[tuple[int, int, list[int]]]:
+    """Equation by equation the units that contribute to several of its parts and are among the ``seen`` largest of one at risk, in order: the unit,
+    how many parts the equation has, and those that the unit contributes to.
+
+    Found by joining what spread units contribute with the equations of each cell, so that nothing is looked at that a unit has no part in.
+    """
+    cell, unit, amount = parts.shares
+    protected = np.isin(unit, np.setdiff1d(parts.in_several, consenting))
+    cell, unit, amount = cell[protected], unit[protected], amount[protected]
+    risky = np.zeros(r.equations, bool)
+    risky[r.row[at_risk[r.indices]]] = True
+    child = r.indices != r.total[r.row]
+    entry = np.flatnonzero(child & (risky & (r.total >= 0))[r.row])
+    entry = entry[np.argsort(r.indices[entry], kind="stable")]
+    start, stop = (np.searchsorted(r.indices[entry], cell, side=side) for side in ("left", "right"))
+    share, entry = np.repeat(np.arange(len(cell)), stop - start), entry[ranges(start, stop)]
+    order = np.lexsort((entry, unit[share], r.row[entry]))
+    share, entry = share[order], entry[order]
+    if not len(entry):
+        return
+    row, whose, where = r.row[entry], unit[share], cell[share]
+    first = np.flatnonzero(np.concatenate(([True], (row[1:] != row[:-1]) | (whose[1:] != whose[:-1]))))
+    known = at_risk[where] & (c.unit[:seen, where] == whose).any(axis=0)
+    contributes = amount[share] > 0
+    several = np.add.reduceat(contributes.astype(np.int64), first) > 1
+    several &= np.logical_or.reduceat(known, first)
+    children = np.bincount(r.row[child], minlength=r.equations)
+    ends = np.append(first[1:], len(entry))
+    for begin, end in zip(first[several].tolist(), ends[several].tolist(), strict=True):
+        yield int(whose[begin]), int(children[row[begin]]), where[begin:end][contributes[begin:end]].tolist()
+
+
 def _candidates(
-    unit: int,
-    children: Sequence[int],
-    risky: Sequence[int],
-    c: Contributions,
-    spread: _SpreadUnits,
-    rules: Sequence[Concentration],
+    unit: int, mine: list[int], at_risk: Bools, behind: _Behind, rules: Sequence[Concentration]
 ) -> Iterable[tuple[int, ...]]:
-    """Sums of parts of one equation that may give a unit away: all it contributes to, every two of these at risk, and for every partner the cells
-    in which the two together are too much, which is the worst sum for them."""
-    yield tuple(i for i in children if spread.amount(i, unit) > 0)
-    own = [i for i in risky if spread.amount(i, unit) > 0]
+    """Sums of parts of one equation that may give a unit away: all it contributes to (``mine``), every two of these at risk, and for every partner
+    the cells in which the two together are too much, which is the worst sum for them."""
+    yield tuple(mine)
+    own = [i for i in mine if at_risk[i]]
     yield from combinations(own, 2)
-    ranked = {i: _ranked(i, c, spread) for i in own}
-    partners: list[int | None] = sorted({u for i in own for u in c.unit[:, i].tolist() if u >= 0 and u != unit})
-    for partner in [None, *partners]:
-        for rule in rules:
-            yield tuple(i for i in own if _together(rule, int(c.size[i]), ranked[i], unit, partner) > 0)
+    if len(own) < 3:
+        return
+    partners = sorted({u for i in own for u in behind.largest(i)} - {unit})
+    present: dict[int, list[int]] = {}
+    for k, i in enumerate(own):
+        for u in behind.of(i):
+            present.setdefault(u, []).append(k)
+    alone, without = (
+        [[_together(rule, i, behind, unit, partner) for i in own] for rule in rules] for partner in (None, _NOBODY)
+    )
+    for mask in alone:
+        yield tuple(compress(own, mask))
+    for partner in partners:
+        for rule, mask in zip(rules, without, strict=True):
+            changed = mask.copy()
+            for k in present.get(partner, ()):
+                changed[k] = _together(rule, own[k], behind, unit, partner)
+            yield tuple(compress(own, changed))
 
 
-def _ranked(cell: int, c: Contributions, spread: _SpreadUnits) -> dict[int, int]:
-    """Those known to contribute to a cell, and how much."""
-    ranked = zip(c.unit[:, cell].tolist(), c.top[:, cell].tolist(), strict=True)
-    return spread.of(cell) | {unit: amount for unit, amount in ranked if unit >= 0}
+_NOBODY = -1
+"""A partner that contributes nothing."""
 
 
-def _together(rule: Concentration, total: int, amounts: dict[int, int], unit: int, partner: int | None) -> Fraction:
-    """The measure of a cell with the unit first, its partner next, and then the largest others."""
+def _together(rule: Concentration, cell: int, behind: _Behind, unit: int, partner: int | None) -> bool:
+    """Whether a cell is unsafe with the unit first, its partner next, and then the largest others."""
+    amounts = behind.of(cell)
     pair = [amounts.get(unit, 0), *([] if partner is None else [amounts.get(partner, 0)])]
     others = sorted((amount for u, amount in amounts.items() if u not in (unit, partner)), reverse=True)
-    return rule.level(total, [*pair, *others[: max(rule.needs - 2, 0)]])
+    return rule.level(behind.size(cell), [*pair, *others[: max(rule.needs - 2, 0)]]) > 0
 
 
 def _at_risk(
     table: Table,
     c: Contributions,
-    spread: _SpreadUnits,
+    behind: _Behind,
     rules: Sequence[Concentration],
     cells: tuple[int, ...],
     unit: int,
 ) -> CellSum | None:
     """The sum with its level, if a rule calls it unsafe; its largest contributors are among those of the cells and the spread units."""
+    if all(sum(behind.level(rule, i) for i in cells) <= 0 for rule in rules):
+        return None  # the level of a sum is at most the sum of the cells' levels, negative ones included (rules.md)
     together: Counter[int] = Counter()
     for i in cells:
-        together.update(_ranked(i, c, spread))
+        together.update(behind.of(i))
     index = np.array(cells, np.int64)
     largest = tuple(sorted(together.items(), key=lambda pair: (-pair[1], pair[0]))[: c.kept + 2])
     found = max(rule.level(int(c.size[index].sum()), [x for _, x in largest[: rule.needs]]) for rule in rules)
@@ -101,32 +140,36 @@ def _at_risk(
     return CellSum(index, min(level, room), level, c.name(unit), largest)
 
 
-def _groups(table: Table, at_risk: NDArray[np.bool_]) -> Iterable[list[int]]:
-    """The parts of every equation that holds a part at risk."""
-    r = table.relations
-    risky = np.unique(r.row[at_risk[r.indices]])
-    for j in risky.tolist():
-        total = int(r.total[j])
-        if total >= 0:
-            yield [i for i in r.equation(j)[1] if i != total]
+class _Behind:
+    """Who is known to contribute how much to a cell: the largest, and the units with several leaves; kept once asked for."""
 
-
-class _SpreadUnits:
-    """What units with several leaves contribute to each cell."""
-
-    def __init__(self, parts: Parts | LinkedParts, c: Contributions) -> None:
-        self.units = set(parts.in_several.tolist())
+    def __init__(self, c: Contributions, parts: Parts | LinkedParts) -> None:
+        self._c = c
         cell, self._unit, self._amount = parts.shares
         self._start = np.searchsorted(cell, np.arange(c.cells + 1))
+        self._known: dict[int, dict[int, int]] = {}
 
     def of(self, cell: int) -> dict[int, int]:
-        """Who of them contributes how much to a cell."""
-        rows = slice(self._start[cell], self._start[cell + 1])
-        return dict(zip(self._unit[rows].tolist(), self._amount[rows].tolist(), strict=True))
+        """Contributions by unit."""
+        known = self._known.get(cell)
+        if known is None:
+            rows = slice(self._start[cell], self._start[cell + 1])
+            known = dict(zip(self._unit[rows].tolist(), self._amount[rows].tolist(), strict=True))
+            ranked = zip(self._c.unit[:, cell].tolist(), self._c.top[:, cell].tolist(), strict=True)
+            known |= {unit: amount for unit, amount in ranked if unit >= 0}
+            self._known[cell] = known
+        return known
 
-    def amount(self, cell: int, unit: int) -> int:
-        """What one of them contributes to a cell."""
-        rows = slice(self._start[cell], self._start[cell + 1])
-        at = int(np.searchsorted(self._unit[rows], unit))
-        here = at < len(self._unit[rows]) and int(self._unit[rows][at]) == unit
-        return int(self._amount[rows][at]) if here else 0
+    def level(self, rule: Concentration, cell: int) -> int:
+        """The level of a cell, negative where it is safe, as a whole number with the denominator of the rule's measure."""
+        c, measure = self._c, rule.measure
+        largest = zip(measure.coefficients, c.top[:, cell].tolist(), strict=False)
+        return sum((coefficient * x for coefficient, x in largest), -measure.total * int(c.size[cell]))
+
+    def largest(self, cell: int) -> list[int]:
+        """The units that are kept as the largest."""
+        return [unit for unit in self._c.unit[:, cell].tolist() if unit >= 0]
+
+    def size(self, cell: int) -> int:
+        """The total X."""
+        return int(self._c.size[cell])
