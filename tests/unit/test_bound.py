@@ -23,7 +23,6 @@ from cellward.errors import SolverError
 from cellward.instance import Instance
 from cellward.objective import Aim
 from cellward.publication.allowed import AllowedSet
-from cellward.solve.budget import NO_TIME, Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
@@ -595,13 +594,11 @@ def test_a_limit_leaves_the_root():
         for proof in (
             prove_bound(instance, allowed, v=v, most_nodes=1),
             prove_bound(instance, allowed, v=v, most_nodes=3),
-            prove_bound(instance, allowed, v=v, budget=Budget(time_limit_s=NO_TIME)),
         ):
             assert Problem(instance, allowed).derive(proof.content) == proof.value
             assert proof.nodes in (1, 3)
     instance = Instance.of(causey_cox_ernst())
     assert prove_bound(instance, rounding_sets(instance, 2), most_nodes=1).content["tree"] == []
-    assert prove_bound(instance, rounding_sets(instance, 2), budget=Budget(time_limit_s=NO_TIME)).content["tree"] == []
 
 
 def test_a_proof_that_the_verifier_would_find_too_long_is_given_up(monkeypatch):

@@ -20,7 +20,6 @@ from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.objective import Aim
 from cellward.publication.allowed import AllowedSet
-from cellward.solve.budget import Budget
 
 Node = dict[str, Any]
 
@@ -45,17 +44,16 @@ def prove_bound(
     aim: Aim | None = None,
     multipliers: Floats | None = None,
     most_nodes: int = 2000,
-    budget: Budget | None = None,
     search: bool = True,
 ) -> BoundProof:
     """Prove how little Σ w·|v − a| (or the cost of an ``aim``) can be over all tables of allowed values, or (without ``v``) that there is none.
 
     ``v`` is the best table known, and must be one; ``multipliers``, one an equation, are a guess of good ones. Trouble with a solver only costs
-    sharpness, and without a time limit the same input gives the same proof. Without ``search`` only the guess is tried.
+    sharpness, and the same input gives the same proof. Without ``search`` only the guess is tried.
     """
     part = Part.of(instance, allowed, aim)
     origin, weight = (instance.a, instance.weight) if aim is None else (aim.target, aim.weight)
-    limit = Limit(instance, most_nodes, budget or Budget())
+    limit = Limit(instance, most_nodes)
     if v is None:
         tree = _refute(instance, allowed, part, limit)
         return _proof("infeasible" if tree else None, plain(1), tree)
@@ -114,7 +112,7 @@ class _Problem:
             part = part.without(self.instance.relations.redundant)
             try:
                 relaxation = Relaxation(part)
-                point = relaxation.solve({}, self.limit.budget)
+                point = relaxation.solve({})
                 if point.status == "optimal" and point.multipliers is not None:
                     root = self._dual(part, point.multipliers)
                     roots.append((part, root))
@@ -218,7 +216,7 @@ def _refute(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit) -
 def _refute_by_search(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit) -> list[Node]:
     part = part.without(instance.relations.redundant)
     relaxation = Relaxation(part)
-    point = relaxation.solve({}, limit.budget)
+    point = relaxation.solve({})
     if point.status == "infeasible":
         tree = grow(relaxation, None, limit)
         return _refutation(allowed, part, tree or [])

@@ -15,7 +15,6 @@ import numpy as np
 from cellward.audit.lagrangian import Box, Part, total
 from cellward.exact import Floats, Ints
 from cellward.solve.ask import ask
-from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
@@ -58,14 +57,14 @@ class Relaxation:
         """The least and the largest number of steps that branching leaves a cell."""
         return steps.get(cell, (0, int(self.part.bends[2][cell])))
 
-    def solve(self, steps: Steps, budget: Budget | None = None) -> Point:
+    def solve(self, steps: Steps) -> Point:
         """The relaxation after these branchings."""
         changed = sorted(k for k in self._steps.keys() | steps.keys() if self._steps.get(k) != steps.get(k))
         for k in changed:
             self._lp.restrict(*self._segments.bounds(k, *self.range(k, steps)))
         self._steps = dict(steps)
         model = self._model
-        outcome = ask(self._lp.solve, columns=model.columns, rows=model.rows, budget=budget)
+        outcome = ask(self._lp.solve, columns=model.columns, rows=model.rows)
         multipliers = None if outcome.row_duals is None else outcome.row_duals / self._common
         if outcome.status == "infeasible":
             return Point("infeasible", multipliers=multipliers)

@@ -13,7 +13,6 @@ from cellward.audit.lagrangian import Multipliers
 from cellward.audit.relaxation import Point, Relaxation, Steps
 from cellward.audit.verify import MOST_STEPS, STEPS_EACH
 from cellward.instance import Instance
-from cellward.solve.budget import Budget
 
 STEPS_A_CELL, STEPS_AN_ENTRY = 60, 3
 """What verify.py counts for a leaf, by the table's cells and entries; it grants STEPS_EACH for a multiplier listed."""
@@ -45,11 +44,11 @@ Tree = list[Branching | Leaf]
 
 
 class Limit:
-    """What a proof may use: nodes, time, and half of the steps that the verifier grants to a table of this size."""
+    """What a proof may use: nodes, and half of the steps that the verifier grants to a table of this size."""
 
-    def __init__(self, instance: Instance, nodes: int, budget: Budget) -> None:
+    def __init__(self, instance: Instance, nodes: int) -> None:
         cells, entries = instance.cells, len(instance.relations.indices)
-        self.nodes, self.budget = nodes, budget
+        self.nodes = nodes
         self.steps = (MOST_STEPS + STEPS_EACH * (cells + entries)) // 2
         self.steps_a_leaf = STEPS_A_CELL * cells + STEPS_AN_ENTRY * entries
 
@@ -57,7 +56,7 @@ class Limit:
 def grow(relaxation: Relaxation, above: Fraction | None, limit: Limit) -> Tree | None:
     """Nodes in preorder that prove every table of the part to cost more than ``above`` (None: that there is no table).
 
-    None when a table is met that costs no more, or when nodes or time run out first; ``limit.nodes`` is what is left of the nodes.
+    None when a table is met that costs no more, or when nodes run out first; ``limit.nodes`` is what is left of the nodes.
     """
     out: Tree = []
     open_: list[tuple[Steps, float]] = [({}, 1.0)]
@@ -65,10 +64,10 @@ def grow(relaxation: Relaxation, above: Fraction | None, limit: Limit) -> Tree |
     while open_:
         nodes = len(out) + len(open_)
         hopeless = len(out) > PATIENCE and len(out) > HOPELESS * limit.nodes * closed
-        if nodes > limit.nodes or hopeless or limit.budget.over or spent > limit.steps:
+        if nodes > limit.nodes or hopeless or spent > limit.steps:
             break
         steps, share = open_.pop()
-        point = relaxation.solve(steps, limit.budget)
+        point = relaxation.solve(steps)
         leaf = _close(relaxation, point, steps, above)
         if leaf is not None:
             spent += limit.steps_a_leaf - STEPS_EACH * int(np.count_nonzero(leaf.multipliers.numerator))
@@ -104,7 +103,7 @@ def _close(relaxation: Relaxation, point: Point, steps: Steps, above: Fraction |
 
 
 def _choose(relaxation: Relaxation, point: Point, steps: Steps, above: Fraction | None) -> Branching | None:
-    """Where to branch: of the cells furthest from whole, by cost, the one whose two sides raise the bound most; None at a table and out of time."""
+    """Where to branch: of the cells furthest from whole, by cost, the one whose two sides raise the bound most; None at a table, or unsolved."""
     part, x = relaxation.part, point.steps
     if point.status == "unknown":
         return None

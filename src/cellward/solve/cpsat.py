@@ -41,21 +41,17 @@ def solve_cpsat(
     *,
     budget: Budget | None = None,
     start: Floats | None = None,
-    objective_bound: float | None = None,
-    relative_gap: float = 0.0,
     first: bool = False,
-    deterministic: bool = True,
     crash_dir: Path | None = None,
 ) -> Outcome:
     """Solve a model whose variables, costs, coefficients and row sides are all whole numbers; ``seconds`` is the whole round trip.
 
     At the time limit, and at Ctrl-C, the best point found so far comes back with its bound (``feasible``, ``limit_reached``;
     Ctrl-C also marks it ``interrupted``). ``start`` is a hint, brought to the nearest whole numbers within the bounds; when it
-    is a solution, the answer is never worse. ``objective_bound`` is a lower bound on the cost that the caller answers for: the
-    search ends when it is met. ``optimal`` means proven within ``relative_gap``; ``first`` stops at the first solution.
+    is a solution, the answer is never worse. ``first`` stops at the first solution.
 
     Without a time limit the same question has the same answer. With several threads that costs seconds even on small models
-    (CP-SAT's interleaved search lets its threads meet after rounds of fixed work); ``deterministic=False`` waives it.
+    (CP-SAT's interleaved search lets its threads meet after rounds of fixed work).
 
     >>> import numpy as np
     >>> model = LinearModel(
@@ -74,10 +70,7 @@ def solve_cpsat(
         asked_at=monotonic(),
         threads=budget.threads,
         seed=budget.seed,
-        objective_bound=None if objective_bound is None else float(objective_bound),
-        relative_gap=float(relative_gap),
         first=bool(first),
-        deterministic=bool(deterministic),
     )
     question = _Question(**{field.name: getattr(model, field.name) for field in fields(LinearModel)}, start=start)
     # CP-SAT ends by itself; the worker is only killed when it does not.
@@ -114,10 +107,7 @@ def solve_cpsat_here(
     *,
     budget: Budget | None = None,
     start: Floats | None = None,
-    objective_bound: float | None = None,
-    relative_gap: float = 0.0,
     first: bool = False,
-    deterministic: bool = True,
 ) -> Outcome:
     """``solve_cpsat`` in this process, which must not have loaded highspy."""
     began, budget = perf_counter(), budget or Budget()
@@ -126,22 +116,16 @@ def solve_cpsat_here(
         return Outcome(status="infeasible", seconds=perf_counter() - began, solver="bounds")
     hint = None if start is None else whole.nearest(start)
     known = hint if hint is not None and whole.residual(hint) == 0 else None
-    floor = whole.floor(objective_bound)
-    if known is not None and floor is not None and whole.cost_of(known) < floor:
-        raise SolverError(
-            f"The objective bound {objective_bound} is none: the start is a solution and costs {whole.cost_of(known)}."
-        )
 
     cp_sat, solver = _load()
-    proto = whole.proto(cp_sat, hint, floor)
+    proto = whole.proto(cp_sat, hint)
     parameters = cp_sat.SatParameters()
     parameters.num_workers = budget.threads
     parameters.random_seed = budget.seed
-    parameters.relative_gap_limit = relative_gap
     parameters.stop_after_first_solution = first
     parameters.catch_sigint_signal = False
     if (left := budget.left) is None:
-        parameters.interleave_search = deterministic and budget.threads > 1
+        parameters.interleave_search = budget.threads > 1
     else:
         parameters.max_time_in_seconds = left - min(0.5, 0.05 * left)  # room for the way back
     search = cp_sat.SolveWrapper()
@@ -159,14 +143,8 @@ def solve_cpsat_here(
     if word not in STATUSES:
         raise SolverError(f"{solver} refused a model of {whole.size}: {word}, {response.solution_info}")
     status = STATUSES[word]
-    if status == "infeasible" and (floor is not None or known is not None):
-        if floor is None:
-            raise SolverError(f"{solver} says infeasible on {whole.size}, but the start is a solution.")
-        # That no point exists must not rest on a bound somebody gave us.
-        again = solve_cpsat_here(
-            model, budget=budget, start=start, relative_gap=relative_gap, first=first, deterministic=deterministic
-        )
-        return replace(again, seconds=perf_counter() - began, interrupted=again.interrupted or asked_to_stop)
+    if status == "infeasible" and known is not None:
+        raise SolverError(f"{solver} says infeasible on {whole.size}, but the start is a solution.")
     if status == "infeasible":
         return Outcome(status="infeasible", seconds=perf_counter() - began, solver=solver, interrupted=asked_to_stop)
 
@@ -192,7 +170,7 @@ def solve_cpsat_here(
     objective = float(whole.cost_of(x))
     if bound > objective:
         raise SolverError(f"{solver} contradicts itself: bound {bound:.12g} exceeds the objective {objective:.12g}.")
-    proven = status == "optimal" and objective - bound <= relative_gap * abs(objective)
+    proven = status == "optimal" and objective <= bound
     return Outcome(
         status="optimal" if proven else "feasible",
         x=x.astype(np.float64),
@@ -304,21 +282,7 @@ class _Whole:
         inside = np.clip(np.nan_to_num(np.asarray(start, np.float64)), self.lower, self.upper)
         return np.clip(np.rint(inside).astype(np.int64), self.lower, self.upper)
 
-    def floor(self, objective_bound: float | None) -> int | None:
-        """The least whole cost that the bound allows, a hair below it forgiven; None when the variables' bounds say as much."""
-        if objective_bound is None or objective_bound == -math.inf:
-            return None
-        ends = np.sort(np.stack([self.cost * self.lower, self.cost * self.upper]), axis=0)
-        least, most = int(ends[0].sum()), int(ends[1].sum())
-        slack = 1e-6 + 1e-9 * abs(objective_bound)
-        if not objective_bound - slack <= most:
-            raise SolverError(
-                f"The objective bound {objective_bound} is none: no point within the bounds costs that much."
-            )
-        floor = math.ceil(objective_bound - slack)
-        return floor if least < floor else None
-
-    def proto(self, cp_sat: Any, hint: Ints | None, floor: int | None) -> Any:
+    def proto(self, cp_sat: Any, hint: Ints | None) -> Any:
         """CP-SAT's own form of the model, filled in lists: 0.2 s for 70,000 columns and 300,000 coefficients."""
         proto = cp_sat.CpModelProto()
         bounds = list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
@@ -339,8 +303,6 @@ class _Whole:
         if len(priced):
             proto.objective.vars.extend(priced.tolist())
             proto.objective.coeffs.extend(self.cost[priced].tolist())
-            if floor is not None:
-                proto.objective.domain.extend([floor, NO_UPPER])
         if hint is not None:
             proto.solution_hint.vars.extend(list(range(len(hint))))
             proto.solution_hint.values.extend(hint.tolist())
