@@ -220,13 +220,14 @@ class Reading:
 
     def __init__(self, c: Json) -> None:
         (form, version, salt, method, decimals, weight_decimals, labels, equations, nominal, lower, upper, printed, allowed, weight, target,
-         objective, knowledge, protection, levels, attackers, definitions, witnesses, bound, status, engine) = entries(
+         objective, knowledge, protection, levels, attackers, definitions, witnesses, bound, status, engine, sums) = entries(
             c, "format", "version", "salt", "method", "decimals", "weight_decimals", "labels", "equations", "nominal", "lower", "upper", "printed",
             "allowed", "weight", "target", "objective", "knowledge", "protection", "levels", "attackers", "definitions", "witnesses", "bound",
-            "status", "engine",
+            "status", "engine", "sums",
         )  # fmt: skip
         text(form, "cellward certificate")
-        need(whole(version) == 4, "another version")
+        need(whole(version) == 5, "another version")
+        need(sums is None or re.fullmatch("[0-9a-f]{64}", text(sums)), "sums is not 64 hexadecimal digits")
         need(re.fullmatch("[0-9a-fA-F]{64}", text(salt)), "salt is not 64 hexadecimal digits")
         need(type(method) is dict and type(method.get("name")) is str, "the method has no name")
         self.method = method
@@ -323,7 +324,7 @@ class Reading:
         }[rule]  # fmt: skip
         entries(x, "rule", *names, *(["small"] if rule == "rounded" and "small" in x else []))
         self.small = text(x["small"], "up", "zero") if "small" in x else None
-        self.rule, self.knowledge = rule, dict(x)
+        self.rule, self.knowledge, self.stated = rule, dict(x), x
         if "kind" in names:
             text(x["kind"], "paper", "strict")
         if rule == "rounded":
@@ -481,6 +482,40 @@ def regions(r: Reading) -> list[Region]:
     ]
 
 
+def misstated(r: Reading) -> str | None:
+    """Check 2: whether what the method says is not what is told, or aimed at."""
+    m, name, k = r.method, r.method["name"], r.knowledge
+    if name not in NAMED:
+        return None if canonical(m.get("tells")) == canonical(r.stated) else "the method does not say what it tells"
+    if name == "controlled tabular adjustment" and (k["most"] is not None or type(m.get("norm")) is not str):
+        return "an adjustment that tells how far values were moved, or has no norm"
+    by = "within" if "within" in m and name == "cell perturbation" else "base"
+    if name in ("controlled rounding", "cell perturbation"):
+        given = m.get(by) if type(m.get(by)) is list else [m.get(by)] * r.n
+        amount = k["base" if r.rule == "rounded" else "amount"]
+        plain = r"-?[0-9]{1,40}(\.[0-9]{1,40})?"
+        if len(given) != r.n or not all(type(x) is str and re.fullmatch(plain, x) for x in given):
+            return "the method has no amounts"
+        if any(q not in (0, Fraction(x) * 10**r.decimals) for q, x in zip(amount, given, strict=True)):
+            return "the method has other amounts"
+        if m.get("knowledge") != k["kind"] or not any(amount):
+            return "the method says otherwise what is told, or moves nothing"
+    if name == "cell perturbation":
+        if ("base" in m) == ("within" in m) or k["form"] != ("distance" if by == "within" else "base"):
+            return "the method is of another form"
+        if m.get("objective") not in (("distance",) if by == "within" else ("between", "nearest")):
+            return "the method has another objective"
+    if r.kind != "values":
+        return None
+    aim = list(r.a)
+    if name == "cell perturbation" and by == "base":
+        for i, q in enumerate(k["amount"]):
+            if q:
+                down, up = r.a[i] // q * q, -(-r.a[i] // q) * q
+                aim[i] = down if r.a[i] - down <= up - r.a[i] else up
+    return None if r.t == aim else "the method has another target"
+
+
 NAMED = {
     "controlled rounding": "rounded", "cell perturbation": "perturbed", "controlled tabular adjustment": "adjusted",
     "cell suppression": "suppressed", "interval publication": "interval",
@@ -503,6 +538,8 @@ def plain_claim(r: Reading) -> str | None:
         return "the method is not one of this rule"
     if r.method.get("small_counts") != r.small:
         return "the method says something else of small counts"
+    if wrong := misstated(r):
+        return wrong
     rounding = r.method["name"] == "controlled rounding"
     if rounding:
         steps, k = r.method.get("steps"), r.knowledge
@@ -951,6 +988,8 @@ def judge_release(content: Json, data: bytes) -> Judgement:
                 return Judgement(FALSE, f"{field!r} is printed, and should be {number}")
     if hashlib.sha256(canonical([row[:width] for row in rows]).encode()).hexdigest() != r.digest:
         return Judgement(FALSE, "other labels")
+    if width and len({tuple(row[:width]) for row in rows}) < r.n:
+        return Judgement(FALSE, "two rows of the same labels")
     return Judgement(TRUE)
 
 
@@ -1009,6 +1048,8 @@ def labelled(content: Json, rng: Random) -> tuple[Json, list[list[str]]]:
     names = rng.sample(LABELS, rng.randint(1, 3))
     letters = rng.choice(("ab", 'a,"b', "a\nb\r", "aäß€", "012."))
     labels = [["".join(rng.choices(letters, k=rng.randint(0, 4))) for _ in names] for _ in content["nominal"]]
+    for k, own in enumerate(labels):  # no two alike
+        own[0] = f"{k} {own[0]}"
     digest = hashlib.sha256(canonical(labels).encode()).hexdigest()
     content = content | {"labels": {"column": names, "sha256": digest}}
     if content["printed"] is None:
@@ -1289,6 +1330,8 @@ def made_to_fit(content: Json, r: Reading) -> Json:
     out |= {"objective": r.cost(), "status": "infeasible" if r.printed is None else "feasible"}
     if r.method["name"] == "controlled rounding" and r.rule == "rounded":
         out["knowledge"] |= {"base": r.step, "steps": r.method.get("steps")}
+    if "tells" in out["method"]:
+        out["method"]["tells"] = out["knowledge"]
     try:
         fitted = Reading(out)
     except MalformedError:
@@ -1330,7 +1373,10 @@ def bank(seed: int = 0) -> Iterator[tuple[str, Json]]:
     found = Counter[str]()
     for number in range(160):
         case = random_case(number)
-        for name, content in _rounded(case.kind, case.table, case.base, case.weights, rng):
+        weights: Any = case.weights
+        if isinstance(weights, list):  # those that are 0 count only beside their table, check 8
+            weights = [max(weight, 1) for weight in weights]
+        for name, content in _rounded(case.kind, case.table, case.base, weights, rng):
             kind = f"{case.kind}, infeasible" if content["printed"] is None else case.kind
             kind += ", searched" if len(content["bound"]["tree"]) > 1 else ""
             found[kind] += 1
@@ -1474,10 +1520,11 @@ def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json
         form: Any = words[1]
         knowledge = Knowledge.perturbed(v, five, form=form, kind=kind, a=a)
     elif words[0] == "adjusted":
-        method["name"] = rng.choice(("by hand", "controlled tabular adjustment"))
+        if "freely" in words and rng.random() < 0.5:
+            method = {"name": "controlled tabular adjustment", "norm": "l1"}
         knowledge = Knowledge.adjusted(v, None if "freely" in words else five)
     else:
-        method = {"name": "controlled rounding", "steps": 2}
+        method = {"name": "controlled rounding", "base": decimal(5, made.decimals), "steps": 2, "knowledge": kind}
         down, up = a - a % 5 - 5 * (a % 5 > 0), a - a % 5 + 5 + 5 * (a % 5 > 0)
         allowed = AllowedSet(np.maximum(np.where(a % 5, down, a - 5), 0), np.where(a % 5, up, a + 5), five)
         knowledge = Knowledge.rounded(v, five, kind=kind, steps=2, a=a)
@@ -1485,7 +1532,7 @@ def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json
 
 
 def _perturbed(form: Any, kind: Any, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json]]:
-    """A cell perturbation with a target that is an end of every cell's values: by base all of them, by distance sometimes a single one."""
+    """A cell perturbation: by base towards the nearer multiples, all values between them; by distance sometimes a single one."""
     a = made.scaled
     rounded = cw.ControlledRounding(5, ignore_levels=True).protect(made, key=KEY)
     assert rounded.scaled is not None
@@ -1496,10 +1543,15 @@ def _perturbed(form: Any, kind: Any, made: cw.Table, rng: Random) -> Iterator[tu
         held = np.array([rng.random() < 0.3 for _ in a])
         lo, hi = np.where(held, v, a - amount), np.where(held, v, a + amount)
     allowed = AllowedSet(np.maximum(lo, made.lower), np.minimum(hi, made.upper), np.ones(made.cells, np.int64))
-    ends = zip(allowed.lo.tolist(), allowed.hi.tolist(), strict=True)
-    aim = Aim(np.array([rng.choice(one) for one in ends]), np.array([rng.choice((0, 1, 1, 2, 3)) for _ in a]))
+    aim = None
+    if form == "base":
+        base = np.maximum(amount, 1)
+        down, up = a - a % base, a + -a % base
+        weight = np.array([rng.choice((1, 1, 2, 3)) for _ in a])
+        aim = Aim(np.where(amount == 0, a, np.where(a - down <= up - a, down, up)), np.where(down < up, weight, 0))
     knowledge = Knowledge.perturbed(v, amount, form=form, kind=kind, a=a)
-    method = {"name": "cell perturbation", "form": form}
+    method = {"name": "cell perturbation", "base" if form == "base" else "within": decimal(5, made.decimals)}
+    method |= {"knowledge": kind, "objective": "nearest" if form == "base" else "distance"}
     yield from _certified(f"perturbation, {form}, {kind}", made, v, allowed, method, knowledge, rng, aim)
 
 
@@ -1528,6 +1580,7 @@ def _certified(
     else:
         return
     sought = {"allowed": allowed, "aim": aim} if knowledge.v is not None else {}
+    method = method | ({"tells": dict(knowledge.stated)} if method["name"] == "by hand" else {})
     certificate = releases.certified(instance, v, method=method, knowledge=knowledge, salt="0a" * 32, **sought)
     yield rule, json.loads(certificate.text)
 
@@ -1557,7 +1610,7 @@ def _spared(small: Any, steps: int, kind: Any, rng: Random) -> Iterator[tuple[st
     a, five, reach = made.scaled, np.full(made.cells, 5), 5 * steps - 1
     lo, hi = -(-np.maximum(a - reach, 0) // 5) * 5, (a + reach) // 5 * 5
     knowledge = Knowledge.rounded(v, five, kind=kind, steps=steps, a=a, small=small, lower=made.lower, upper=made.upper)
-    method = {"name": "controlled rounding", "steps": steps, "small_counts": small}
+    method = {"name": "controlled rounding", "base": "5", "steps": steps, "small_counts": small, "knowledge": kind}
     allowed = _few(made, small, AllowedSet(lo, hi, five))
     yield from _certified(f"small {small}, {kind}, {steps} steps", made, v, allowed, method, knowledge, rng)
 
@@ -1576,7 +1629,7 @@ def _following(small: Any, rng: Random) -> Iterator[tuple[str, Json]]:
         if len(allowed.outside(v)):
             continue
         knowledge = Knowledge.rounded(v, np.full(16, 5), a=a, small=small, lower=made.lower, upper=made.upper)
-        method = {"name": "controlled rounding", "steps": 1, "only": "7 cells"}
+        method = {"name": "controlled rounding", "base": "5", "steps": 1, "knowledge": "strict", "only": "7 cells"}
         method |= {} if small == "free" else {"small_counts": small}
         yield from _certified(f"followers, small {small}", made, v, allowed, method, knowledge, rng)
         return
