@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from certificate_form import Bound, Reading
+from public_files import canonical
 
 
 def misses(rows: Sequence[tuple[int, dict[int, int]]], x: Sequence[int]) -> bool:
@@ -125,6 +127,40 @@ def regions(r: Reading) -> list[Region]:
     ]
 
 
+def misstated(r: Reading) -> str | None:
+    """Check 2: whether what the method says is not what is told, or aimed at."""
+    m, name, k = r.method, r.method["name"], r.knowledge
+    if name not in NAMED:
+        return None if canonical(m.get("tells")) == canonical(r.stated) else "the method does not say what it tells"
+    if name == "controlled tabular adjustment" and (k["most"] is not None or type(m.get("norm")) is not str):
+        return "an adjustment that tells how far values were moved, or has no norm"
+    by = "within" if "within" in m and name == "cell perturbation" else "base"
+    if name in ("controlled rounding", "cell perturbation"):
+        given = m.get(by) if type(m.get(by)) is list else [m.get(by)] * r.n
+        amount = k["base" if r.rule == "rounded" else "amount"]
+        plain = r"-?[0-9]{1,40}(\.[0-9]{1,40})?"
+        if len(given) != r.n or not all(type(x) is str and re.fullmatch(plain, x) for x in given):
+            return "the method has no amounts"
+        if any(q not in (0, Fraction(x) * 10**r.decimals) for q, x in zip(amount, given, strict=True)):
+            return "the method has other amounts"
+        if m.get("knowledge") != k["kind"] or not any(amount):
+            return "the method says otherwise what is told, or moves nothing"
+    if name == "cell perturbation":
+        if ("base" in m) == ("within" in m) or k["form"] != ("distance" if by == "within" else "base"):
+            return "the method is of another form"
+        if m.get("objective") not in (("distance",) if by == "within" else ("between", "nearest")):
+            return "the method has another objective"
+    if r.kind != "values":
+        return None
+    aim = list(r.a)
+    if name == "cell perturbation" and by == "base":
+        for i, q in enumerate(k["amount"]):
+            if q:
+                down, up = r.a[i] // q * q, -(-r.a[i] // q) * q
+                aim[i] = down if r.a[i] - down <= up - r.a[i] else up
+    return None if r.t == aim else "the method has another target"
+
+
 NAMED = {
     "controlled rounding": "rounded", "cell perturbation": "perturbed", "controlled tabular adjustment": "adjusted",
     "cell suppression": "suppressed", "interval publication": "interval",
@@ -147,6 +183,8 @@ def plain_claim(r: Reading) -> str | None:
         return "the method is not one of this rule"
     if r.method.get("small_counts") != r.small:
         return "the method says something else of small counts"
+    if wrong := misstated(r):
+        return wrong
     rounding = r.method["name"] == "controlled rounding"
     if rounding:
         steps, k = r.method.get("steps"), r.knowledge

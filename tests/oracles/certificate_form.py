@@ -167,13 +167,14 @@ class Reading:
 
     def __init__(self, c: Json) -> None:
         (form, version, salt, method, decimals, weight_decimals, labels, equations, nominal, lower, upper, printed, allowed, weight, target,
-         objective, knowledge, protection, levels, attackers, definitions, witnesses, bound, status, engine) = entries(
+         objective, knowledge, protection, levels, attackers, definitions, witnesses, bound, status, engine, sums) = entries(
             c, "format", "version", "salt", "method", "decimals", "weight_decimals", "labels", "equations", "nominal", "lower", "upper", "printed",
             "allowed", "weight", "target", "objective", "knowledge", "protection", "levels", "attackers", "definitions", "witnesses", "bound",
-            "status", "engine",
+            "status", "engine", "sums",
         )  # fmt: skip
         text(form, "cellward certificate")
-        need(whole(version) == 4, "another version")
+        need(whole(version) == 5, "another version")
+        need(sums is None or re.fullmatch("[0-9a-f]{64}", text(sums)), "sums is not 64 hexadecimal digits")
         need(re.fullmatch("[0-9a-fA-F]{64}", text(salt)), "salt is not 64 hexadecimal digits")
         need(type(method) is dict and type(method.get("name")) is str, "the method has no name")
         self.method = method
@@ -270,7 +271,7 @@ class Reading:
         }[rule]  # fmt: skip
         entries(x, "rule", *names, *(["small"] if rule == "rounded" and "small" in x else []))
         self.small = text(x["small"], "up", "zero") if "small" in x else None
-        self.rule, self.knowledge = rule, dict(x)
+        self.rule, self.knowledge, self.stated = rule, dict(x), x
         if "kind" in names:
             text(x["kind"], "paper", "strict")
         if rule == "rounded":

@@ -164,6 +164,8 @@ def made_to_fit(content: Json, r: Reading) -> Json:
     out |= {"objective": r.cost(), "status": "infeasible" if r.printed is None else "feasible"}
     if r.method["name"] == "controlled rounding" and r.rule == "rounded":
         out["knowledge"] |= {"base": r.step, "steps": r.method.get("steps")}
+    if "tells" in out["method"]:
+        out["method"]["tells"] = out["knowledge"]
     try:
         fitted = Reading(out)
     except MalformedError:

@@ -45,6 +45,8 @@ def labelled(content: Json, rng: Random) -> tuple[Json, list[list[str]]]:
     names = rng.sample(LABELS, rng.randint(1, 3))
     letters = rng.choice(("ab", 'a,"b', "a\nb\r", "aäß€", "012."))
     labels = [["".join(rng.choices(letters, k=rng.randint(0, 4))) for _ in names] for _ in content["nominal"]]
+    for k, own in enumerate(labels):  # no two alike
+        own[0] = f"{k} {own[0]}"
     digest = hashlib.sha256(canonical(labels).encode()).hexdigest()
     content = content | {"labels": {"column": names, "sha256": digest}}
     if content["printed"] is None:

@@ -70,6 +70,8 @@ def judge_release(content: Json, data: bytes) -> Judgement:
                 return Judgement(FALSE, f"{field!r} is printed, and should be {number}")
     if hashlib.sha256(canonical([row[:width] for row in rows]).encode()).hexdigest() != r.digest:
         return Judgement(FALSE, "other labels")
+    if width and len({tuple(row[:width]) for row in rows}) < r.n:
+        return Judgement(FALSE, "two rows of the same labels")
     return Judgement(TRUE)
 
 

@@ -16,7 +16,7 @@ from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.exact import NO_BOUND, Bools, Ints
 from cellward.instance import Instance
-from cellward.protect.adjustment.draws import Needs
+from cellward.protect.adjustment.needs import Needs
 from cellward.publication.knowledge import Knowledge
 from cellward.risk.attacker import Attacker
 from cellward.solve.budget import Budget

@@ -68,7 +68,7 @@ class RoundingAttempt(Attempt):
     def _aimed(self, model: LatticeModel) -> LatticeModel:
         """The model with the table to come near to: the true one, or for want of bias or from the key another."""
         if self.method.keyed:
-            return replace(model, target=keyed_target(model, self.key))
+            return replace(model, target=keyed_target(model, self.draws))
         if not self.method.unbiased:
             return model
         return replace(model, target=unbiased_target(model, self.draws, self.budget, self.method.engines))

@@ -9,15 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from cellward.exact import Ints
-from cellward.protect.adjustment.draws import draw
+from cellward.protect.draws import Draws
 from cellward.protect.lattice.model import LatticeModel
 
 
-def keyed_target(model: LatticeModel, key: bytes) -> Ints:
-    """The multiple above in a share ρ/β of the draws, ρ the distance from the multiple below; cells are known by their names."""
+def keyed_target(model: LatticeModel, draws: Draws) -> Ints:
+    """The multiple above in a share ρ/β of the draws, ρ the distance from the multiple below."""
     cell = model.columns.cell
     a, lo, base = (x[cell] for x in (model.instance.a, model.allowed.lo, model.r))
-    names = [model.instance.labels.name(i) for i in cell.tolist()]
     target = model.instance.a.copy()
-    target[cell] = lo + np.where(draw(key, "rounding", names, base - 1) < a - lo, base, 0)
+    target[cell] = lo + np.where(draws.up_to("rounding", cell, base - 1) < a - lo, base, 0)
     return target
