@@ -105,7 +105,7 @@ def releases() -> list[Made]:
         ):
             for most in (3, 2, 1):
                 asked = _with_levels(made, most, rng)
-                cells = asked.sensitivity.asked.tolist()
+                cells = asked.sensitivity.levels.cell.tolist()
                 other = next(i for i in range(made.cells) if i not in cells)
                 insider = cw.Attacker.knowing(asked, "insider", exactly=[other])
                 attackers = [cw.Attacker.external(), insider] if k % 2 else None

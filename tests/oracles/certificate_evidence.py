@@ -49,7 +49,8 @@ def published_within(r: Reading) -> str | None:
     assert r.v is not None
     for k in r.attackers:
         for i, lpl, upl, spl in k.asked(r.levels):
-            if spl or not (r.v[i] >= r.a[i] + upl or r.v[i] <= r.a[i] - lpl):
+            moved = r.v[i] - r.a[i]
+            if abs(moved) < spl or not (moved >= upl > 0 or -moved >= lpl > 0 or not (lpl or upl)):
                 return f"cell {i} is published within its levels"
     return None
 

@@ -104,13 +104,13 @@ class DirectTable:
     """Whether a value that was read is negative."""
     asked: Mapping[str, set[Unit]]
 
-    @property
-    def lower(self) -> int | None:
-        """The public lower bound in the last place; None: none."""
-        given = self.records.lower
-        if given is not None:
-            return given * 10**self.decimals
-        return None if self.negative else 0
+    def lower(self, cell: DirectCell) -> int | None:
+        """The public lower bound in the last place; None: none. A count that has a row tells that there is a record."""
+        r, one = self.records, 10**self.decimals
+        given = r.lower * one if r.lower is not None else None if self.negative else 0
+        if r.measure is not None or r.empty != "absent" or given is None:
+            return given
+        return max(given, one if r.weight is None else min(int(cell.value * one), 1))
 
     def requested(self, code: str, cell: DirectCell) -> Fraction:
         """The largest contribution of a unit that asked with this code."""
@@ -152,7 +152,7 @@ def tabulate(records: Records) -> DirectTable:
         if sum(cells[child].value for child in children) != cells[parent].value:
             raise RefusedError(f"{parent} does not add up")
     table = DirectTable(records, cells, equations, decimals, negative, asked)
-    if table.lower is not None and any(cell.value * 10**decimals < table.lower for cell in cells.values()):
+    if any((least := table.lower(cell)) is not None and cell.value * 10**decimals < least for cell in cells.values()):
         raise RefusedError("a value below its bound")
     return table
 
@@ -357,7 +357,8 @@ def judge(table: DirectTable, rule: Rule, waivers: Sequence[str] = ()) -> Verdic
             if max(asked) > EXACT:
                 raise RefusedError(f"{codes}: the level is beyond 2^53")
             value = int(cell.value * 10**table.decimals)
-            below = asked[0] if table.lower is None else min(asked[0], value - table.lower)
+            least = table.lower(cell)
+            below = asked[0] if least is None else min(asked[0], value - least)
             out[codes] = (below, *asked)
     return out
 

@@ -105,9 +105,10 @@ def _table_faults(table: cw.Table, expected: DirectTable) -> Iterator[str]:
             yield f"equation {j} is no sum"
     if sums != expected.equations:
         yield f"equations {sums ^ expected.equations} are in one of the two only"
-    lower = expected.lower
-    if set(table.lower.tolist()) != {-(2**62) if lower is None else lower} and lower is not None:
-        yield f"lower bounds {set(table.lower.tolist())}, should be {lower}"
+    for own, found in zip(codes, table.lower.tolist(), strict=True):
+        lower = expected.lower(expected.cells[own])
+        if lower is not None and found != lower:
+            yield f"the lower bound of {own} is {found}, should be {lower}"
     if bool(c.negative) != expected.negative:
         yield f"negative is {c.negative}"
 

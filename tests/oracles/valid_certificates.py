@@ -37,7 +37,7 @@ def valid_certificates(seed: int = 0) -> Iterator[tuple[str, Json]]:
         yield from _rounded(name, make(), 5, None, rng)
     yield from _rounded("causey_cox_ernst", causey_cox_ernst(), 2, None, rng, levels=0)
     asked = _with_levels(BANK["two_dimensional"](), 1, 1, Random(1))
-    insider = cw.Attacker.knowing(asked, "insider", exactly=asked.sensitivity.asked.tolist())
+    insider = cw.Attacker.knowing(asked, "insider", exactly=asked.sensitivity.levels.cell.tolist())
     assert len(insider.cell) == 1
     known = cw.ControlledRounding(5).protect(asked, attackers=[insider], key=KEY)
     yield "all levels known", json.loads(known.certificate().text)

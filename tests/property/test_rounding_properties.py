@@ -75,6 +75,7 @@ def multiples(grid, s):
     out = []
     for i, (x, b) in enumerate(zip(grid.a, grid.base, strict=True)):
         low = -np.inf if grid.lower[i] is None else grid.lower[i]
+        low = low // b * b if low > 0 else low
         high = np.inf if grid.upper[i] is None else grid.upper[i]
         near = (v for v in range(x - s * b + 1, x + s * b) if v % b == 0 and low <= v <= high)
         out.append([x] if grid.fixed[i] else list(near))

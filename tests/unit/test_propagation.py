@@ -129,6 +129,6 @@ def test_what_is_kept_cannot_be_changed():
     zero, one = np.zeros(3, np.int64), np.ones(3, np.int64)
     s = Sensitivity(np.zeros(3, np.uint8), zero, one, zero)
     assert s.levels is s.levels
-    for column in (s.status, s.lpl, s.asked, s.levels.upl):
+    for column in (s.status, s.lpl, s.levels.cell, s.levels.upl):
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1

@@ -548,8 +548,8 @@ def test_sensitive_fixed_levels_bounds_and_weights_of_bare_cells():
     assert table.upper.tolist() == [100, NO_BOUND, 99]
     assert (table.weight.tolist(), table.weight_decimals) == ([10, 20, 5], 1)
     assert repr(table) == "Table(3 cells, 1 equation, 1 decimal, 2 unsafe, 1 fixed)"
-    assert s.asked.tolist() == [0, 2]
-    assert table.without_levels().sensitivity.asked.tolist() == []
+    assert s.levels.cell.tolist() == [0, 2]
+    assert table.without_levels().sensitivity.levels.spl.tolist() == [1, 1]
     assert table.without_levels().sensitive.tolist() == [0, 2]
 
 

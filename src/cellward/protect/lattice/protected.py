@@ -24,8 +24,8 @@ from cellward.protect.lattice.vertex import lp_solver, relax
 from cellward.protection import Protection
 from cellward.solve.budget import Budget
 
-Audited = Callable[[Ints], Protection]
-"""A table as a result, which can tell whether it is shown to meet every level."""
+Audited = Callable[[Ints, str], Protection]
+"""A table, found by the engine named, as a result, which can tell whether it is shown to meet every level."""
 
 MOST_ROUNDS = 60
 """Rounds of cuts at the root."""
@@ -60,7 +60,7 @@ class ProtectedSearch:
         """The least protected rounding, or what the limit left of it."""
         found = solve(self._problem, self.budget, self.engines)
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
-        if found.x is None or self._audit(self.model.values(found.x)).protected is not False or self._passes(found.x):
+        if found.x is None or self._audit(found).protected is not False or self._passes(found):
             return found
         least = found.bound
         if self._root() == "infeasible":
@@ -69,7 +69,7 @@ class ProtectedSearch:
         while True:
             found = solve(self._problem, self.budget, self.engines)
             named = replace(found, engine=f"{found.engine} with {self._cuts_in_words}")
-            if found.x is None or self._passes(found.x):
+            if found.x is None or self._passes(found):
                 return self._doubted(named, least) if self.doubtful else named
             if self.budget.over or self.stuck:
                 return Found("unknown", named.engine)
@@ -90,17 +90,20 @@ class ProtectedSearch:
         more = f" and {self.no_goods} tables cut off" if self.no_goods else ""
         return f"{self.cuts} cuts{more}"
 
-    def _audit(self, v: Ints) -> Protection:
+    def _audit(self, found: Found) -> Protection:
+        assert found.x is not None
+        v = self.model.values(found.x)
         if self.last is None or self.last.scaled is None or not np.array_equal(self.last.scaled, v):
-            self.last = self.audited(v)
+            self.last = self.audited(v, found.engine)
         return self.last
 
-    def _passes(self, x: Ints) -> bool:
-        """Whether the levels hold; where they do not, the rows that cut x off are added."""
-        v = self.model.values(x)
+    def _passes(self, found: Found) -> bool:
+        """Whether the levels hold; where they do not, the rows that cut the table off are added."""
+        assert found.x is not None
+        v = self.model.values(found.x)
         if self._separate(v):
             return False
-        made = self._audit(v)
+        made = self._audit(found)
         if made.protected is not False:
             return True
         self.doubtful |= made.unsettled

@@ -294,7 +294,7 @@ class PerturbationAttempt(Attempt):
         rows = [row for cut in cuts if (row := row_of(model, cut)) is not None] if watched else []
         if len(model.impossible) or any(row.never(model.columns) for row in rows):
             return None
-        snapping = Snapping(model, watched, lambda v: self._made(fine, v, found, bound), self.budget, rows=rows)
+        snapping = Snapping(model, watched, lambda v, _: self._made(fine, v, found, bound), self.budget, rows=rows)
         answer = snapping.solve()
         if answer.x is None:
             return None

@@ -155,10 +155,10 @@ class RoundingAttempt(Attempt):
             f"{few(sentences)}, whatever is published; choose a larger base, allow more steps or ask for lower levels"
         )
 
-    def _tried(self, model: LatticeModel, v: Ints) -> Protection:
+    def _tried(self, model: LatticeModel, v: Ints, engine: str) -> Protection:
         """A table on the way, to see whether it protects."""
         told = self._knowledge(v, self.method.small_counts)
-        return self.result_of(Values(told), Objective(allowed=model.allowed), status="feasible", engine="")
+        return self.result_of(Values(told), Objective(allowed=model.allowed), status="feasible", engine=engine)
 
     def _knowledge(self, v: Ints, small: Any) -> Knowledge:
         """What the public reads out of v."""
