@@ -78,7 +78,7 @@ def test_a_base_beyond_every_value_is_noted():
     assert beyond_every_value(instance, amounts(instance, 3, "base"), "base") is None
     note = beyond_every_value(instance, amounts(instance, 100, "base"), "base")
     assert note == (
-        "the base 100 is larger than every value of the table (the largest is 3): every value is published as 0 or as one such number; "
+        "the base 100 is larger than every value of the table: every value is published as 0 or as one such number; "
         "choose a smaller one"
     )
 

@@ -43,9 +43,9 @@ def beyond_every_value(instance: Instance, amount: Ints, what: str) -> str | Non
     size = np.abs(instance.a)
     if not size.any() or not bool(np.all(amount > size)):
         return None
-    least, largest = (exact.short(int(x), instance.decimals) for x in (amount.min(), size.max()))
+    least = exact.short(int(amount.min()), instance.decimals)
     told = "every value is published as 0 or as one such number" if what == "base" else "values may end anywhere near"
-    return f"the {NOUNS[what]} {least} is larger than every value of the table (the largest is {largest}): {told}; choose a smaller one"
+    return f"the {NOUNS[what]} {least} is larger than every value of the table: {told}; choose a smaller one"
 
 
 def stated_amounts(table: Table, given: Any, what: str) -> Ints:
