@@ -7,10 +7,19 @@ import sys
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 import cellward as cw
+from cellward.cli import finish as finish_module
+from cellward.errors import ResourceError
 from cellward.files import claimed, scratch
+from cellward.files import folder as folder_module
+from cellward.files.database import translated
+from cellward.files.folder import replacing
+from cellward.files.whole import Whole, private_files, write_all, write_whole
+from cellward.solve import crash
+from cellward.solve.model import FlowModel
 
 ROWS = "region,firm,turnover\n" + "".join(f"R{k % 3},F{k},{10 * k + 5}\n" for k in range(30))
 
@@ -249,3 +258,208 @@ def test_a_batch_and_its_metadata_name_files_below_their_folders(apart):
             with allowing_outside():
                 assert look(name, referrer).samefile(away / "records.csv")
     assert find_beside(r"\\server\share\RECORDS.csv", referrer) == inside / "records.csv"
+
+
+# ---- folders that are replaced whole -----------------------------------------------------------------------------------------------------------
+
+OURS = ("release.csv", "certificate.json.gz")
+
+
+def put(folder, text, *names):
+    with replacing(folder, OURS) as target:
+        for name in names or OURS:
+            write_whole(target / name, text.encode(), confidential=name != "release.csv")
+
+
+def texts(folder):
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.fixture(params=[True, False], ids=["exchange", "moved aside"])
+def out(request, tmp_path, monkeypatch):
+    """A folder with a release, replaced in a single step or, where the system cannot, in three."""
+    if not request.param:
+        monkeypatch.setattr(folder_module, "_exchange_call", lambda: None)
+    put(tmp_path / "home" / "out", "old")
+    return tmp_path / "home" / "out"
+
+
+def test_a_folder_is_replaced_whole_and_what_is_not_ours_stays(out):
+    (out / "notes.txt").write_text("mine")
+    (out / "sub").mkdir()
+    (out / "sub" / "more.txt").write_text("mine too")
+    out.chmod(0o750)
+    put(out, "new", "release.csv")
+    assert texts(out) == {"release.csv": "new", "notes.txt": "mine"}
+    assert (out / "sub" / "more.txt").read_text() == "mine too"
+    assert out.stat().st_mode & 0o777 == 0o750
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), MemoryError()])
+def test_what_fails_on_the_way_leaves_the_old_one(out, error):
+    with pytest.raises(type(error)) as stopped, replacing(out, OURS) as target:
+        assert target.stat().st_mode & 0o777 == 0o700
+        write_whole(target / "certificate.json.gz", b"new", confidential=True)
+        raise error
+    assert not hasattr(stopped.value, "__notes__")
+    assert set(texts(out).values()) == {"old"}
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+def test_what_ends_after_the_exchange_says_that_it_was_written(out, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder_module, "_clear", interrupted)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        put(out, "new")
+    assert stopped.value.__notes__ == [f"the release was written to {out}"]
+    assert set(texts(out).values()) == {"new"}
+
+
+@pytest.mark.parametrize("step", ["_dress", "_swap", "_clear", "rename"])
+def test_a_killed_run_leaves_a_whole_release_and_the_next_sets_things_right(out, step):
+    (out / "notes.txt").write_text("mine")
+    (out / "sub").mkdir()
+    aside = out.parent / ".out.cellward-abc-old"
+    if step == "rename":  # killed between moving the old one aside and the new one in
+        out.rename(aside)
+    else:
+        code = (
+            "import os, signal, sys; from pathlib import Path; from cellward.files import folder, whole\n"
+            f"setattr(folder, {step!r}, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))\n"
+            f"with folder.replacing(Path({str(out)!r}), {OURS!r}) as target:\n"
+            f"    [whole.write_whole(target / name, b'new') for name in {OURS!r}]\n"
+        )
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+        found = texts(out)
+        assert found.pop("notes.txt") == "mine"
+        assert set(found.values()) == ({"new"} if step == "_clear" else {"old"})
+    put(out, "newest")
+    assert texts(out) == {**dict.fromkeys(OURS, "newest"), "notes.txt": "mine"}
+    assert (out / "sub").is_dir()
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+def test_folders_that_cannot_be_replaced_are_refused(out, monkeypatch):
+    monkeypatch.chdir(out)
+    with pytest.raises(cw.InputError, match=r"is the folder you stand in, and would be replaced whole; choose another"):
+        put(out, "new")
+    monkeypatch.chdir(out.parent)
+    with pytest.raises(
+        cw.InputError, match=r"is where a disk is mounted, and cannot be replaced whole; choose a folder"
+    ):
+        put(Path("/proc"), "new")
+    (out / "release.csv").unlink()
+    (out / "release.csv").mkdir()
+    with pytest.raises(cw.InputError, match=r"release\.csv: cannot be written, it is a link, a folder or a device"):
+        put(out, "new")
+
+
+def test_several_files_are_written_together_or_not_at_all(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("old")
+    two.mkdir()
+    with pytest.raises(cw.InputError, match="two: cannot be written"):
+        write_all([Whole(one, b"new"), Whole(two, b"new")])
+    assert one.read_text() == "old"
+    assert sorted(tmp_path.iterdir()) == [one, two]
+
+
+def test_libraries_make_private_files_and_public_ones_keep_the_umask(tmp_path):
+    before = os.umask(0o022)
+    try:
+        with private_files():
+            (tmp_path / "a library's").touch()
+            write_whole(tmp_path / "public", b"")
+            write_whole(tmp_path / "confidential", b"", confidential=True)
+    finally:
+        assert os.umask(before) == 0o022
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"a library's": 0o600, "public": 0o644, "confidential": 0o600}
+
+
+# ---- sentences ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def release_job(folder):
+    folder.mkdir(exist_ok=True)
+    (folder / "records.csv").write_text(ROWS)
+    (folder / "job.toml").write_text(JOB.format(input="records.csv", folder="out", table="table.csv"))
+    return folder / "job.toml"
+
+
+@pytest.mark.parametrize("place", ["finish", "table"])
+def test_an_interrupt_after_the_release_says_that_it_was_written(tmp_path, run, monkeypatch, place):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    job = release_job(tmp_path / "job")
+    monkeypatch.setattr(*((finish_module, "render") if place == "finish" else (cw.Job, "write_table")), interrupted)
+    said = run("run", job)
+    assert (said.code, said.err) == (130, f"cellward: interrupted; the release was written to {job.parent / 'out'}\n")
+    assert (job.parent / "out" / "release.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), "memory ran out on the way; close other programs"),
+        (RuntimeError("can't start new thread"), "memory ran out on the way"),
+        (KeyError(4711), "this is a bug: KeyError in "),
+    ],
+)
+def test_what_nobody_foresaw_is_a_sentence_without_values(tmp_path, run, monkeypatch, error, words):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr(cw.Job, "table", fails)
+    said = run("run", release_job(tmp_path / "job"))
+    assert said.code == 3
+    assert said.err.startswith(f"cellward: {words}")
+    assert "4711" not in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_memory_and_disk_that_duckdb_lacks_are_sentences(tmp_path):
+    (tmp_path / "r.csv").write_text("a,b,x\n" + "".join(f"a{k},b{k % 999},{k}\n" for k in range(200_000)))
+    with pytest.raises(ResourceError, match=r"memory ran out while .*r\.csv was added up; close other programs"):
+        cw.Table.from_microdata(tmp_path / "r.csv", dims=["a"], measure="x", contributor="b", memory_mb=1)
+    full = duckdb.IOException("IO Error: Could not write file: No space left on device")
+    said = translated(full, "r.csv", cw.InputError("other"))
+    assert "ran full while r.csv was added up; free some space, or set CELLWARD_SCRATCH" in str(said)
+
+
+def test_a_crash_is_kept_on_request_alone(base, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    arc = np.zeros(1, np.int64)
+    model = FlowModel(tail=arc, head=arc, capacity=arc, cost=arc, supply=np.zeros(1, np.int64))
+    assert "Run it again with CELLWARD_CRASH=1" in crash.save(crash.load, model, None)
+    assert list(base.iterdir()) == []
+    monkeypatch.setenv(crash.VARIABLE, "1")
+    assert "CONFIDENTIAL" in crash.save(crash.load, model, None)
+    (folder,) = base.iterdir()
+    (saved,) = folder.iterdir()
+    assert (folder.stat().st_mode & 0o777, saved.stat().st_mode & 0o777) == (0o700, 0o600)
+    assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
+
+
+SECRET = 7919
+WRONG = {
+    "it does not add up": lambda: cw.Table.from_frame(
+        {"a": ["x", "y", "Total"], "n": [SECRET, 2, 4]}, dims=["a"], value="n"
+    ),
+    "a bound above it": lambda: cw.Table.from_array([SECRET, 2], lower=SECRET + 1),
+    "an attacker who errs": lambda: cw.Attacker.knowing(cw.Table.from_array([SECRET, 2]), "S", lower={0: SECRET + 1}),
+    "tables that differ": lambda: cw.link(
+        *(cw.Table.from_frame({"a": ["x", "y"], "n": [n, 2]}, dims=["a"], value="n") for n in (SECRET, 5))
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_sentences_do_not_quote_what_may_be_confidential(what):
+    with pytest.raises(cw.InputError) as refused:
+        WRONG[what]()
+    assert str(SECRET) not in str(refused.value)

@@ -82,7 +82,7 @@ def test_a_level_of_sums_that_is_not_there(levels):
 
 
 def test_a_base_beyond_every_value_is_noted():
-    said = "larger than every value of the table (the largest is 3): hardly anything is left of the values; choose a smaller one"
+    said = "larger than every value of the table: hardly anything is left of the values; choose a smaller one"
     for method in (cw.ControlledRounding, cw.CellPerturbation):
         assert notes(method(3).protect(TABLE)) == []
         assert notes(method({0: 4, 1: 100}).protect(TABLE)) == [f"the base 4 is {said}"]

@@ -174,8 +174,8 @@ def test_jj_takes_decimals_only(tmp_path):
         ("0 100 1 2 3", "0 100 -1 2 3", r"t\.jj: lpl: the level of cell 0 is negative"),
         ("2.5", "-2.5", r"line 4, column weight: a negative weight"),
         ("1 4 2.5", "1 4e 2.5", r"line 4, column value: '4e' is not a number"),
-        ("3 7 1", "3 8 1", r"t\.jj: equation 0, cell 3 = cell 0 .* does not add up: 8 on the left, 7 on the right"),
-        ("-5 7", "1 7", r"t\.jj: cell 2: the value 0 is below its lower bound 1"),
+        ("3 7 1", "3 8 1", r"t\.jj: equation 0, cell 3 = cell 0 .* does not add up: difference 1"),
+        ("-5 7", "1 7", r"t\.jj: cell 2: its value is below its lower bound 1"),
         ("0 4 : 3", "1 4 : 3", r"does not add up"),
         ("0 4 : 3", "0 5 : 3", r"line 8: equation 0 announces 5 terms and holds 4"),
         ("3 (-1)", "9 (-1)", r"line 8: equation 0 names cell '9', which does not exist; the cells are 0 to 3"),
@@ -247,7 +247,7 @@ def test_csv_blank_lines_and_extra_columns_are_passed_over(tmp_path):
         ("a,n\np,\n", r"t\.csv line 2, column n: '' is not a number; fill in a value or leave the cell out"),
         (
             "a,n\np,1\nTotal,2\n",
-            r"t\.csv: equation 0, \(Total\) = \(p\), does not add up: 2 on the left, 1 on the right",
+            r"t\.csv: equation 0, \(Total\) = \(p\), does not add up: difference 1",
         ),
     ],
 )

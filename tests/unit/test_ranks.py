@@ -90,12 +90,12 @@ def test_protected_from_columns_to_release():
 
 CELL = {"a": ["x", "y", "Total"], "v": [10, 20, 30], "n": [2, 4, 6], "m": [7, 12, 12], "m2": [3, 5, 7]}
 WRONG = {
-    "frequencies that do not add up": ({"n": [2, 4, 7]}, r"column n: of the frequencies, equation 0, \(Total\) = \(x\) \+ \(y\), does not add up: 7"),
-    "a largest above the value": ({"m": [11, 12, 12]}, r"\(x\): the largest contribution, 11 in column m, is more than the value 10"),
-    "a second larger than the first": ({"m2": [8, 5, 7]}, r"\(x\): the contribution 8 in column m2 is larger than 7 in column m; name the columns"),
+    "frequencies that do not add up": ({"n": [2, 4, 7]}, r"column n: of the frequencies, equation 0, .*, does not add up: difference 1"),
+    "a largest above the value": ({"m": [11, 12, 12]}, r"\(x\): the largest contribution, in column m, is more than the value"),
+    "a second larger than the first": ({"m2": [8, 5, 7]}, r"\(x\): the contribution in column m2 is larger than that in column m; name the columns"),
     "more contributions than contributors": ({"n": [1, 4, 5]}, r"\(x\): 2 contributions are given, and column n has 1 contributors"),
-    "nobody behind a value": ({"n": [0, 4, 4], "m": [0, 12, 12], "m2": [0, 5, 5]}, r"\(x\): the value is 10, and column n has no contributors"),
-    "a negative contribution": ({"m2": [-1, 5, 7]}, r"\(x\), column m2: the contribution -1 is negative"),
+    "nobody behind a value": ({"n": [0, 4, 4], "m": [0, 12, 12], "m2": [0, 5, 5]}, r"\(x\): the value is not 0, and column n has no contributors"),
+    "a negative contribution": ({"m2": [-1, 5, 7]}, r"\(x\), column m2: the contribution is negative"),
     "half a contributor": ({"n": [2.5, 4, 6]}, r"row 0, column n: the frequency 2\.5 is no count"),
     "a negative frequency": ({"n": [-2, 4, 6]}, r"row 0, column n: the frequency -2 is no count"),
     "no frequency": ({"n": [None, 4, 6]}, r"row 0, column n: no frequency; give the number of contributors, 0 for an empty cell"),
@@ -120,8 +120,6 @@ def test_wrong_options_and_negative_values():
         with pytest.raises(cw.InputError, match=words):
             cw.Table.from_frame(CELL, dims=["a"], value="v", **options)
     loss = CELL | {"v": [-10, 20, 10]}
-    with pytest.raises(
-        cw.InputError, match=r"\(x\): the value -10 is negative, and its largest contributions then say"
-    ):
+    with pytest.raises(cw.InputError, match=r"\(x\): the value is negative, and its largest contributions then say"):
         cw.Table.from_frame(loss, dims=["a"], value="v", frequency="n", largest=["m", "m2"], lower=None)
     assert cw.Table.from_frame(loss, dims=["a"], value="v", frequency="n", lower=None).find(cw.Threshold(3)).cells == 3

@@ -160,7 +160,7 @@ class NoMoves:
 def failing(instance, p, effort=None):
     """(cell, attacker) of every requirement that is not met: the sentences up to what was found so far."""
     evidence = show_levels(instance, p.publication, effort)
-    return evidence.protected, sorted(sentence.split(" narrows it down")[0] for sentence in evidence.missing)
+    return evidence.protected, sorted(sentence.split(" comes as near")[0] for sentence in evidence.missing)
 
 
 @pytest.mark.parametrize("base", [5, 40, 100])

@@ -108,8 +108,8 @@ def test_an_array_takes_decimals_and_bounds():
         ([2**52, 2**52, 2], {}, "2\\^53"),
         ([2**60], {}, "2\\^53"),
         ([1 + 1j], {}, "complex"),
-        ([1, -2], {}, r"\(1\): the value -2 is below its lower bound 0.*lower="),
-        ([1, 2], {"upper": 2}, r"\(Total\): the value 3 is above its upper bound 2.*upper="),
+        ([1, -2], {}, r"\(1\): its value is below its lower bound 0.*lower="),
+        ([1, 2], {"upper": 2}, r"\(Total\): its value is above its upper bound 2.*upper="),
         ([1, 2], {"upper": [1, 2]}, "2 bounds for 3 cells"),
         ([1, 2], {"dims": ["a", "b"]}, "2 names for 1 axes"),
         ([[1, 2]], {"dims": ["a", "a"]}, "all different"),
@@ -341,7 +341,7 @@ def test_several_partitions_of_a_total_all_become_equations():
         {"who": frame["who"][:4], "n": frame["n"][:4]}, dims=["who"], value="n", hierarchies={"who": sex | age}
     )
     assert by_name(computed) == by_name(table)
-    with pytest.raises(InputError, match=r"\(Total\) = \(old\) \+ \(young\), does not add up: 3 on the left, 4 on the"):
+    with pytest.raises(InputError, match=r"\(Total\) = \(old\) \+ \(young\), does not add up: difference -1"):
         Table.from_frame(
             {"who": frame["who"], "n": [1, 2, 2, 2, 3]}, dims=["who"], value="n", hierarchies={"who": [sex, age]}
         )
@@ -419,7 +419,7 @@ TREE = Hierarchy.from_dict({"Total": {"North": ["N1", "N2"], "South": ["S1"]}})
     ("frame", "options", "words"),
     [
         ({"a": ["x", "x"], "n": [1, 2]}, {}, r"row 0 and row 1: the cell \(x\) occurs twice"),
-        ({"a": ["x", "y", "Total"], "n": [1, 2, 4]}, {}, r"\(Total\) = \(x\) \+ \(y\), does not add up: 4 on the left, 3 on"),
+        ({"a": ["x", "y", "Total"], "n": [1, 2, 4]}, {}, r"\(Total\) = \(x\) \+ \(y\), does not add up: difference 1"),
         ({"a": ["x", "y", "Total"], "n": [1, 2, 4]}, {}, r"difference 1; correct the values, give the hierarchy"),
         ({"a": ["N1", "N3"], "n": [1, 2]}, {"hierarchies": {"a": TREE}}, r"row 1, column a: the code 'N3' is not in the h"),
         ({"a": ["x"], "n": [1]}, {"hierarchies": {"b": TREE}}, r"hierarchies: 'b' is not among the dims a"),
@@ -435,7 +435,7 @@ TREE = Hierarchy.from_dict({"Total": {"North": ["N1", "N2"], "South": ["S1"]}})
         ({"a": [], "n": []}, {}, "no rows"),
         ({"a": ["x"], "n": ["1,5"]}, {}, r"row 0, column n: '1,5' is not a number; if the comma"),
         ({"a": ["x"], "n": ["1 000"]}, {}, r"'1 000' is not a number"),
-        ({"a": ["x", "y"], "n": [-1, 2]}, {}, r"\(x\): the value -1 is below its lower bound 0.*lower="),
+        ({"a": ["x", "y"], "n": [-1, 2]}, {}, r"\(x\): its value is below its lower bound 0.*lower="),
         ({"a": ["North", "Total"], "n": [1, 1]}, {"hierarchies": {"a": TREE}, "totals": "compute"}, "every row holds a total"),
         ({"a": ["x", "y"], "n": [2**52, 2**52 + 1]}, {}, r"\(Total\): 9007199254740993 .* beyond 2\^53"),
         ({"a": ["x", "y"], "n": [2**52, 2**53]}, {}, r"is beyond 2\^53"),
@@ -522,9 +522,7 @@ def test_equations_from_any_matrix(matrix):
 def test_right_hand_sides_bring_their_decimals():
     table = Table.from_equations(["1.5", "2"], [[1, 1]], rhs=["3.50"])
     assert (table.decimals, table.scaled.tolist(), table.relations.rhs.tolist()) == (1, [15, 20], [35])
-    with pytest.raises(
-        InputError, match=r"equation 0, cell 0 \+ cell 1 = 3.25, does not add up: 3.5 on the left, 3.25"
-    ):
+    with pytest.raises(InputError, match=r"equation 0, cell 0 \+ cell 1 = 3.25, does not add up: difference 0.25"):
         Table.from_equations(["1.5", "2"], [[1, 1]], rhs=["3.25"])
 
 
@@ -561,7 +559,7 @@ def test_sensitive_fixed_levels_bounds_and_weights_of_bare_cells():
         ({"matrix": [[0.5, 1, -1]]}, "coefficient 0.5 of cell 0 in equation 0 is not a whole number"),
         ({"matrix": [["1", "1", "-1"]]}, "give whole numbers"),
         ({"matrix": [[2**40, 1, -1]]}, "not a whole number below 2"),
-        ({"rhs": [1]}, r"cell 2 = cell 0 \+ cell 1 − 1, does not add up: 3 on the left, 2 on the right, difference 1"),
+        ({"rhs": [1]}, r"cell 2 = cell 0 \+ cell 1 − 1, does not add up: difference 1"),
         ({"rhs": [0, 0]}, "rhs: 2"),
         ({"sensitive": [3]}, "sensitive: cell 3 does not exist; the table has cells 0 to 2"),
         ({"sensitive": [-1]}, "sensitive: cell -1 does not exist"),
@@ -573,8 +571,8 @@ def test_sensitive_fixed_levels_bounds_and_weights_of_bare_cells():
         ({"fixed": [5]}, "fixed: cell 5 does not exist"),
         ({"weight": [1, 1]}, "weight: 2"),
         ({"weight": [1, -1, 1]}, "weight of cell 1: a negative weight"),
-        ({"lower": 2}, "cell 0: the value 1 is below its lower bound 2"),
-        ({"upper": [1, 1, 3]}, "cell 1: the value 2 is above its upper bound 1"),
+        ({"lower": 2}, "cell 0: its value is below its lower bound 2"),
+        ({"upper": [1, 1, 3]}, "cell 1: its value is above its upper bound 1"),
         ({"upper": "x"}, "'x' is not a number"),
     ],
 )
@@ -651,10 +649,10 @@ def test_linking_is_idempotent_and_takes_one_table():
 def test_contradicting_values_are_refused_with_both_named():
     other = linkable(n=[2, 5, 7])
     with pytest.raises(
-        InputError, match=r"\(x\) is 3 in table 1 but 2 in table 2 \(and 1 more cells\); correct one of"
+        InputError, match=r"\(x\) has one value in table 1 and another in table 2 \(and 1 more cells\); correct one of"
     ):
         cw.link(linkable(), other)
-    with pytest.raises(InputError, match=r"\(Total\) is 7 in table [12] but 7.5 in table 3"):
+    with pytest.raises(InputError, match=r"\(Total\) has one value in table [12] and another in table 3"):
         cw.link(
             linkable(),
             linkable(),

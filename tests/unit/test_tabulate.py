@@ -265,7 +265,7 @@ def test_bounds():
     assert set(by_region(measure="value").lower.tolist()) == {0}
     table = by_region(measure="value", lower=-3, upper=1000)
     assert (set(table.lower.tolist()), set(table.upper.tolist())) == ({-3}, {1000})
-    with pytest.raises(InputError, match=r"\(Total\): the value 22 is above its upper bound 20"):
+    with pytest.raises(InputError, match=r"\(Total\): its value is above its upper bound 20"):
         by_region(measure="value", upper=20)
 
 

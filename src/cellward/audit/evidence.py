@@ -104,22 +104,23 @@ def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool]]:
     assert ends.levels is not None
     for j in np.flatnonzero(~_met(ends)).tolist():
         i = int(ends.levels.cell[j])
-        low, high = ends.end(i, LOW), ends.end(i, HIGH)
+        a, low, high = int(instance.a[i]), ends.end(i, LOW), ends.end(i, HIGH)
+        room = (None if low is None else a - low, None if high is None else high - a)
         shown = [
             "…"
-            if end is None
-            else exact.short(int(end), instance.decimals)
-            if end == int(end)
-            else f"{float(end) / 10**instance.decimals:g}"
-            for end in (low, high)
+            if left is None
+            else exact.short(int(left), instance.decimals)
+            if left == int(left)
+            else f"{float(left) / 10**instance.decimals:g}"
+            for left in room
         ]
         settled = not (ends.open[LOW][i] or ends.open[HIGH][i])
         levels = [
             exact.short(int(x[j]), instance.decimals) for x in (ends.levels.lpl, ends.levels.upl, ends.levels.spl)
         ]
         sentence = (
-            f"{instance.labels.name(i)}: attacker {instance.attackers[k].name} narrows it down to {shown[0]} to {shown[1]} around "
-            f"{exact.short(int(instance.a[i]), instance.decimals)}, where {levels[0]} below, {levels[1]} above and a width of {levels[2]} are asked"
+            f"{instance.labels.name(i)}: attacker {instance.attackers[k].name} comes as near as {shown[0]} below its value and {shown[1]} "
+            f"above, where {levels[0]} below, {levels[1]} above and a width of {levels[2]} are asked"
         )
         out.append((sentence if settled else f"{sentence} (not settled in time)", settled))
     return out

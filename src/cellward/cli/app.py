@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from typing import Annotated
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +18,16 @@ from cellward.files.scratch import sweep
 from cellward.files.whole import private_files
 from cellward.protect.methods import METHODS
 from cellward.version import __version__
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "tabulate": tabulate.tabulate,
+    "run": run.run,
+    "policy": policy.policy,
+    "convert": convert.convert,
+    "audit": audit.audit,
+    "verify": verify.verify,
+}
+"""The commands that are of no method."""
 
 
 def build() -> typer.Typer:
@@ -26,15 +40,24 @@ def build() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_version)
     for method in METHODS:
-        app.command(method.word, help=method.summary)(protect.command(method))
-    app.command("tabulate")(tabulate.tabulate)
-    app.command("run")(run.run)
-    app.command("policy")(policy.policy)
+        app.command(method.word, help=method.summary)(_heard(protect.command(method)))
+    for name, command in COMMANDS.items():
+        app.command(name)(_heard(command))
     app.add_typer(key.app, name="key")
-    app.command("convert")(convert.convert)
-    app.command("audit")(audit.audit)
-    app.command("verify")(verify.verify)
     return app
+
+
+def _heard(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, whose Ctrl-C reaches us with its notes; typer by itself would end without a word."""
+
+    @functools.wraps(command)
+    def run_it(*args: Any, **given: Any) -> None:
+        try:
+            command(*args, **given)
+        except KeyboardInterrupt as error:
+            raise typer.Abort from error
+
+    return run_it
 
 
 def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
@@ -61,7 +84,14 @@ def main() -> None:
         if out_of_memory(error):
             die(_noted(ResourceError.memory("on the way"), _notes(error)), FAILED)
         said = "; ".join(_notes(error)) or "nothing was released"
-        die(f"this is a bug: {type(error).__name__}: {error}; {said}", FAILED)
+        die(f"this is a bug: {type(error).__name__} in {_place(error)}; {said}", FAILED)
+
+
+def _place(error: BaseException) -> str:
+    """Where an error of ours comes from; not what it says, which may hold a value of the table."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "cellward" in frame.filename]
+    last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(last.filename).name} line {last.lineno}"
 
 
 def _notes(error: BaseException) -> list[str]:

@@ -44,10 +44,9 @@ def beyond_every_value(instance: Instance, given: Any, what: str) -> list[str]:
     size, amount = np.abs(instance.a), amounts(instance, given, what)
     if not size.any() or not bool(np.all(amount > size)):
         return []
-    least, largest = (exact.short(int(x), instance.decimals) for x in (amount.min(), size.max()))
+    least = exact.short(int(amount.min()), instance.decimals)
     return [
-        f"the {NOUNS[what]} {least} is larger than every value of the table (the largest is {largest}): hardly anything is left of the values; "
-        "choose a smaller one"
+        f"the {NOUNS[what]} {least} is larger than every value of the table: hardly anything is left of the values; choose a smaller one"
     ]
 
 

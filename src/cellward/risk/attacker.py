@@ -225,8 +225,8 @@ class Attacker:
                 for bound in (self.lower[k], self.upper[k])
             ]
             raise InputError(
-                f"attacker {self.name}: it takes {labels.name(i)} to lie between {shown[0]} and {shown[1]}, but its value is "
-                f"{exact.short(int(scaled[i]), decimals)}; correct the bounds"
+                f"attacker {self.name}: it takes {labels.name(i)} to lie between {shown[0]} and {shown[1]}, but its value does "
+                "not; correct the bounds"
             )
 
     def permuted(self, order: Ints) -> Attacker:

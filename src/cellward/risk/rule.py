@@ -38,7 +38,7 @@ class Judgement:
             if column is not None and len(column) and int(column.max()) > LARGEST:
                 i = int(column.argmax())
                 raise InputError(
-                    f"{table.labels.name(int(cell[i]))}: the level {exact.short(int(column[i]), table.decimals)} is beyond 2^53, where doubles "
+                    f"{table.labels.name(int(cell[i]))}: its level is beyond 2^53, where doubles "
                     "stop being exact; choose a larger unit or a milder rule"
                 )
         upl = level.astype(np.int64)

@@ -59,10 +59,9 @@ def link(*tables: Table) -> Table:
         if len(clash):
             i = int(clash[0])
             cell = int(place[i])
-            one, two = exact.short(int(value[cell]), decimals), exact.short(int(scaled[i]), decimals)
             more = "" if len(clash) == 1 else f" (and {len(clash) - 1} more cells)"
             raise InputError(
-                f"{labels.name(cell)} is {one} in table {int(seen[cell]) + 1} but {two} in table {k + 1}{more}; correct one of them: "
+                f"{labels.name(cell)} has one value in table {int(seen[cell]) + 1} and another in table {k + 1}{more}; correct one of them: "
                 "linked tables must agree"
             )
         value[place], seen[place] = scaled, k

@@ -210,7 +210,7 @@ class Table:
         if len(self.scaled) and int(np.abs(self.scaled).max()) > exact.LARGEST:
             i = int(np.abs(self.scaled).argmax())
             raise InputError(
-                f"{self.labels.name(i)}: {exact.short(int(self.scaled[i]), self.decimals)} counted with {self.decimals} decimals "
+                f"{self.labels.name(i)}: its value counted with {self.decimals} decimals "
                 "is beyond 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
             )
         check_additive(self.relations, self.scaled, self.decimals, self.labels)
@@ -220,12 +220,12 @@ class Table:
         ):
             if out.any():
                 i = int(out.argmax())
-                value, limit = (exact.short(int(x[i]), self.decimals) for x in (self.scaled, bound))
+                limit = exact.short(int(bound[i]), self.decimals)
                 count = int(out.sum())
                 more = "" if count == 1 else f" (and {count - 1} more cells)"
                 side = "below its lower" if name == "lower" else "above its upper"
                 raise InputError(
-                    f"{self.labels.name(i)}: the value {value} is {side} bound {limit}{more}; "
+                    f"{self.labels.name(i)}: its value is {side} bound {limit}{more}; "
                     f"correct the value, or widen the bounds with {name}= (--{name}, or the file's own)"
                 )
 
@@ -320,12 +320,11 @@ def equation_text(relations: Relations, labels: Labels, j: int, decimals: int) -
 def check_additive(
     relations: Relations, scaled: Ints, decimals: int, labels: Labels, remedy: Callable[[int], str] | str = ""
 ) -> None:
-    """Refuse values that miss an equation: name it, both sides and the difference."""
+    """Refuse values that miss an equation: name it and the difference; the values themselves may be confidential."""
     missed = np.flatnonzero(relations.residual(scaled))
     if not len(missed):
         return
     j = int(missed[0])
-    left, right = _sides(relations, scaled, j)
     others = [
         f"equation {k}, {equation_text(relations, labels, k, decimals)} (difference {exact.short(_difference(relations, scaled, k), decimals)})"
         for k in missed[1:_NAMED].tolist()
@@ -334,8 +333,8 @@ def check_additive(
     if len(missed) > _NAMED:
         more += f" (and {len(missed) - _NAMED:,} more equations)"
     raise InputError(
-        f"equation {j}, {equation_text(relations, labels, j, decimals)}, does not add up: {exact.short(left, decimals)} on the left, "
-        f"{exact.short(right, decimals)} on the right, difference {exact.short(left - right, decimals)}{more}; "
+        f"equation {j}, {equation_text(relations, labels, j, decimals)}, does not add up: difference "
+        f"{exact.short(_difference(relations, scaled, j), decimals)}{more}; "
         + ((remedy if isinstance(remedy, str) else remedy(j)) or "correct the values")
     )
 

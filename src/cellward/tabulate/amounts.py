@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import LARGEST
 from cellward.tabulate.source import Source
@@ -167,7 +166,7 @@ def fits(source: Source, name: str, most: float, decimals: int) -> int:
             else f"round them with decimals={fewer} (--decimals {fewer}), weights at the source"
         )
         raise InputError(
-            f"{source.name}: the numbers of column {name} have up to {decimals} decimals and go up to {most:g}, beyond 2^53 when scaled, where "
+            f"{source.name}: the numbers of column {name} have up to {decimals} decimals, and the largest is beyond 2^53 when scaled, where "
             f"doubles stop being exact; {remedy}"
         )
     return int(most * 10.0**decimals * (1 + 2**-40)) + 1
@@ -178,6 +177,6 @@ def too_large(source: Source, name: str, total: int, decimals: int) -> InputErro
     fewer = max((d for d in range(decimals) if total // 10 ** (decimals - d) <= LARGEST // 2), default=None)
     remedy = "choose a larger unit" if fewer is None else f"round them with decimals={fewer} (--decimals {fewer})"
     return InputError(
-        f"{source.name}: the numbers of column {name} add up to {exact.short(total, decimals)} with {decimals} decimals, beyond 2^53 when scaled, "
+        f"{source.name}: the numbers of column {name} add up, with {decimals} decimals, to a number beyond 2^53 when scaled, "
         f"where doubles stop being exact; {remedy}"
     )

@@ -77,9 +77,9 @@ def check_grid(instance: Instance, step: Ints) -> None:
         j = int(off[0])
         more = "" if len(off) == 1 else f" (and {len(off) - 1} more equations)"
         words = equation_text(r, instance.labels, j, instance.decimals)
-        shown, grid = exact.short(int(rest[j]), instance.decimals), exact.short(int(common[j]), instance.decimals)
+        grid = exact.short(int(common[j]), instance.decimals)
         raise InputError(
-            f"equation {j}, {words}: its right-hand side and fixed cells leave {shown}, which is not a multiple of {grid}, the grid of its "
+            f"equation {j}, {words}: its right-hand side and fixed cells leave what is not a multiple of {grid}, the grid of its "
             f"bases{more}; free a fixed cell of it or choose another base"
         )
 
