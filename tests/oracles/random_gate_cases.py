@@ -179,6 +179,10 @@ def random_records(rng: Random, route: str) -> RandomRecords:
     columns: dict[str, list[str | None]] = {
         dim: [rng.choice(leaves_of(own)) for _ in range(n)] for dim, own in zip(dims, trees, strict=True)
     }
+    trees = tuple(
+        own if set(own[0].values()) != {TOTAL} else _occurring(own, columns[d])
+        for d, own in zip(dims, trees, strict=True)
+    )
     counts = rng.random() < 0.45
     columns["unit"] = [f"u{rng.randint(1, max(2, n // 2))}" for _ in range(n)]
     columns["group"] = [rng.choice((f"g{rng.randint(1, 5)}", None)) for _ in range(n)]
@@ -245,6 +249,11 @@ def random_records(rng: Random, route: str) -> RandomRecords:
         frozen=frozen,
         levels=levels,
     )
+
+
+def _occurring(own: tuple[Parents, ...], column: list[str | None]) -> tuple[Parents, ...]:
+    """A flat dimension has the codes that occur."""
+    return ({code: parent for code, parent in own[0].items() if code in column},)
 
 
 def _insiders(table: DirectTable, secret: Secret) -> dict[str, dict[Codes, tuple[Fraction, bool]]]:
