@@ -33,7 +33,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import duckdb  # noqa: F401 (loaded once for all runs, as is all below)
@@ -205,7 +206,11 @@ def judge(bench: Bench, place: Path, tally: Tally, *, fresh: bool, code: int, sa
         wrong.append("done, and no new release")
     tally.found[which or "torn"] += 1
     wrong += [f"readable by others: {path}" for path in exposed(place)]
-    if code > 0 and (len(said.strip().splitlines()) != 1 or not said.startswith("cellward: ") or "bug" in said):
+    if (
+        code > 0
+        and not _by_library(code, said)
+        and (len(said.strip().splitlines()) != 1 or not said.startswith("cellward: ") or "bug" in said)
+    ):
         wrong.append(f"no sentence: {said.strip()[-300:]!r}")
     tally.wrong += wrong
 
@@ -252,7 +257,7 @@ def killed(bench: Bench, place: Path, rng: random.Random, tally: Tally, *, fresh
         watched = place / "job"
         while run.poll() is None:
             if any(path.name.startswith(".out") for path in watched.iterdir()):
-                time.sleep(rng.random() * 0.02)
+                time.sleep(rng.random() ** 2 * 0.2)
                 break
             time.sleep(0.0002)
     else:
@@ -288,7 +293,14 @@ def starved(bench: Bench, place: Path, rng: random.Random, tally: Tally, *, fres
     judge(bench, place, tally, fresh=fresh, code=code, said=said)
 
 
+def _by_library(code: int, said: str) -> bool:
+    """Whether the C library ended the process, as a signal would: nobody of ours could say anything."""
+    return code == 127 and said.strip().endswith("ABORT")
+
+
 def _outcome(code: int, said: str) -> str:
+    if _by_library(code, said):
+        return "ended by the C library"
     if code <= 0:
         return "done" if code == 0 else f"ended by {signal.Signals(-code).name}"
     for words in ("memory ran out", "No space left", "File too large", "ran full"):
@@ -298,7 +310,7 @@ def _outcome(code: int, said: str) -> str:
 
 
 def memory_span(bench: Bench, folder: Path) -> tuple[int, int]:
-    """From what this process has to the least limit under which the whole run ends well."""
+    """From what this process has to a tenth more than the least limit under which the whole run ends well."""
     low = begins = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     high = begins + (8 << 30)
     while high - low > 4 << 20:
@@ -307,7 +319,7 @@ def memory_span(bench: Bench, folder: Path) -> tuple[int, int]:
             bench.copy(Path(name), fresh=False)
             code, _ = start(Path(name), bench.errors, [(resource.RLIMIT_AS, size)]).finish()
         low, high = (low, size) if code == 0 else (size, high)
-    return begins, high
+    return begins, high + (high - begins) // 10
 
 
 @contextlib.contextmanager
@@ -344,7 +356,7 @@ def many(bench: Bench, folder: Path, name: str, runs: int, fault: Callable[..., 
 
 
 def figures(runs: int, folder: Path) -> tuple[Report, list[list[object]]]:
-    """The three faults, one after the other."""
+    """The three faults, side by side."""
     report, rows = Report(), []
     bench = prepare(folder)
     disk, rest = folder / "disk", folder / "rest"
@@ -353,12 +365,20 @@ def figures(runs: int, folder: Path) -> tuple[Report, list[list[object]]]:
     span = memory_span(bench, rest)
     with small_disk(disk) as mounted:
         kind = "a tmpfs of 8 MiB" if mounted else "a limit on files"
-        for name, place, fault, options in (
+        faults: list[tuple[str, Path, Callable[..., None], dict[str, object]]] = [
             ("kill -9", rest, killed, {}),
             (f"disk full ({kind})", disk if mounted else rest, full, {"mounted": mounted}),
             (f"memory (up to {(span[1] - span[0]) >> 20} MiB more than the libraries)", rest, starved, {"span": span}),
-        ):
-            tally = many(bench, place, name, runs, fault, **options)
+        ]
+        with get_context("fork").Pool(len(faults)) as pool:
+            found = [
+                pool.apply_async(
+                    many, (replace(bench, errors=folder / f"errors{k}"), place, name, runs, fault), options
+                )
+                for k, (name, place, fault, options) in enumerate(faults)
+            ]
+            tallies = [one.get() for one in found]
+        for (name, *_), tally in zip(faults, tallies, strict=True):
             outcomes = ", ".join(f"{what}: {n}" for what, n in tally.outcomes.most_common())
             states = ", ".join(f"{what} {n}" for what, n in sorted(tally.found.items()))
             rows.append([name, runs, outcomes, states, len(tally.wrong)])
@@ -377,7 +397,7 @@ def main() -> int:
     report.add(
         f"{runs} runs of a job of 90 records with each fault, a quarter of them into a folder that was not there; every fifth is followed by one "
         "without a fault, which must end well and leave nothing behind. Bad: a release torn or gone, the user's own file in the folder gone, "
-        "anything confidential readable by others, no sentence.\n\n"
+        "anything confidential readable by others, no sentence. (Some libraries end the process for lack of memory; no sentence is asked then.)\n\n"
         + table(["fault", "runs", "how they ended", "release found", "bad"], rows)
     )
     if not quick:
