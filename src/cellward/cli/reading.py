@@ -93,6 +93,12 @@ RECORDS: Options = in_panel(
             typer.Option("refuse", help="Negative contributions: refuse, or absolute (rules look at sizes)."),
         ),
         "empty": (str, typer.Option("absent", help="Combinations without a record: absent or zero.")),
+        "spelling": (
+            str,
+            typer.Option(
+                "folded", help="Names of units that differ in case, blanks or Unicode form: folded or 'as written'."
+            ),
+        ),
         "largest": (int, typer.Option(3, help="How many of the largest contributions are kept of each cell.")),
         "decimals": (
             int | None,

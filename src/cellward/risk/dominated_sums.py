@@ -164,7 +164,8 @@ class _Behind:
         """The level of a cell, negative where it is safe, as a whole number with the denominator of the rule's measure."""
         c, measure = self._c, rule.measure
         largest = zip(measure.coefficients, c.top[:, cell].tolist(), strict=False)
-        return sum((coefficient * x for coefficient, x in largest), -measure.total * int(c.size[cell]))
+        positive: int = sum(coefficient * x for coefficient, x in largest)
+        return positive - measure.total * int(c.size[cell])
 
     def largest(self, cell: int) -> list[int]:
         """The units that are kept as the largest."""

@@ -125,9 +125,10 @@ def _consenting(table: Table, judged: list[Judgement], names: Sequence[str]) -> 
     """The units behind the cells called unsafe that have one of these names."""
     if not names or not judged:
         return np.zeros(0, np.int64)
-    c, known = contributions_of(table), set(names)
+    c = contributions_of(table)
+    known = set(map(c.known_as, names))
     units = np.unique(c.unit[:, np.concatenate([j.cell for j in judged])]).tolist()
-    return np.array([u for u in units if u >= 0 and c.name(u) in known], np.int64)
+    return np.array([u for u in units if u >= 0 and c.known_as(c.name(u)) in known], np.int64)
 
 
 def _unknown(table: Table, names: Sequence[str]) -> tuple[str, ...]:
@@ -135,8 +136,8 @@ def _unknown(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     c = table.contributions
     if not names or c is None:
         return ()
-    known = {c.name(unit) for unit in np.unique(c.unit).tolist() if unit >= 0}
-    return tuple(name for name in dict.fromkeys(names) if name not in known)
+    known = {c.known_as(c.name(unit)) for unit in np.unique(c.unit).tolist() if unit >= 0}
+    return tuple(name for name in dict.fromkeys(names) if c.known_as(name) not in known)
 
 
 def _after_waivers(table: Table, rules: Sequence[Rule], judged: list[Judgement], consenting: Ints) -> list[Judgement]:

@@ -92,5 +92,5 @@ def _without_effect(found: Sequence[Findings], behind: LinkedContributions) -> t
     if not lost:
         return ()
     c = behind.every
-    known = {c.name(unit) for unit in np.unique(c.unit).tolist() if unit >= 0}
-    return tuple(name for name in lost if name not in known)
+    known = {c.known_as(c.name(unit)) for unit in np.unique(c.unit).tolist() if unit >= 0}
+    return tuple(name for name in lost if c.known_as(name) not in known)

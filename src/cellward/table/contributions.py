@@ -11,6 +11,7 @@ import numpy as np
 from cellward.errors import InputError
 from cellward.exact import Ints, freeze
 from cellward.table.lattice import Lattice
+from cellward.table.spelling import Alike, fold
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,6 +151,10 @@ class Contributions:
     """For each request code the largest contribution (size) of a unit that gave this code, by cell."""
     parts: Parts | LinkedParts | None = None
     """Contributions of the largest units to every cell."""
+    folded: bool = False
+    """Whether names that differ only in case, blanks or Unicode form are one unit's."""
+    alike: tuple[Alike, ...] = ()
+    """Names of units that were taken for one, and codes that are nearly the same."""
 
     def __post_init__(self) -> None:
         freeze(self.rows, self.units, self.size, self.top, self.unit, self.weighted, *self.requested.values())
@@ -176,6 +181,10 @@ class Contributions:
     def name(self, unit: int) -> str:
         """What a unit is called."""
         return self.names[unit]
+
+    def known_as(self, name: str) -> str:
+        """What all spellings of a unit's name have in common, where they are one unit's."""
+        return fold(name) if self.folded else name
 
     def __repr__(self) -> str:
         return f"Contributions({self.cells:,} cells, {self.records:,} records, {self.kept} largest kept)"

@@ -116,6 +116,8 @@ def link_contributions(
         negative=any(c.negative for c in have),
         requested=requested,
         parts=_parts(known, places, factors, units) if told_apart else None,
+        folded=all(c.folded for c in have),
+        alike=tuple(dict.fromkeys(one for c in have for one in c.alike)),
     )
     return LinkedContributions(every, _common(every, known), tuple(units))
 
@@ -139,6 +141,7 @@ def _refuse(labels: Labels, cells: Ints, first: int, second: int) -> None:
 def _named(known: Sequence[Contributions | None]) -> tuple[Sequence[str], list[Units | None]]:
     """The names of all units that occur, and how each table's units are numbered among them; of one name in a table twice, the first is the first."""
     number: dict[tuple[str, int], int] = {}
+    names: list[str] = []
     units: list[Units | None] = []
     for c in known:
         if c is None:
@@ -151,10 +154,14 @@ def _named(known: Sequence[Contributions | None]) -> tuple[Sequence[str], list[U
         seen: Counter[str] = Counter()
         new = []
         for name in map(c.name, used.tolist()):
-            new.append(number.setdefault((name, seen[name]), len(number)))
-            seen[name] += 1
+            same = c.known_as(name)
+            at = number.setdefault((same, seen[same]), len(number))
+            seen[same] += 1
+            new.append(at)
+            if at == len(names):
+                names.append(name)
         units.append(Units(used, np.array(new, np.int64)))
-    return [name for name, _ in number], units
+    return names, units
 
 
 def _parts(

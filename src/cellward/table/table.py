@@ -137,6 +137,7 @@ class Table:
         blank: str = "refuse",
         negative: str = "refuse",
         empty: str = "absent",
+        spelling: str = "folded",
         largest: int = 3,
         decimals: int | None = None,
         lower: Any = None,
@@ -160,8 +161,9 @@ class Table:
         (``"keep"``); one word, or one a dimension. ``blank``: records without a value are refused, dropped, or count as ``"zero"``. ``negative``:
         negative contributions are refused, or rules look at sizes (``"absolute"``). ``empty``: combinations without a record are absent (a count
         that is there is then publicly at least 1), or ``"zero"`` cells. ``pad``: width to which codes are padded with blanks on the left.
-        ``largest``: how many of the largest contributions are kept. ``decimals``: round each contribution to so many (default: exactly as given).
-        ``lower``: default 0, none where something is negative.
+        ``spelling``: names of units that differ only in case, blanks or Unicode form are one unit's (``"folded"``), or several's
+        (``"as written"``). ``largest``: how many of the largest contributions are kept. ``decimals``: round each contribution to so many (default: exactly as given). ``lower``: default 0, none where something is
+        negative.
 
         >>> records = {"region": ["N", "N", "S"], "firm": ["a", "b", "a"], "turnover": [5, 2, 4]}
         >>> table = Table.from_microdata(records, dims=["region"], measure="turnover", contributor="firm")
@@ -174,8 +176,8 @@ class Table:
         roles = Roles(
             dims=dims, measure=measure, contributor=contributor, holding=holding, weight=weight, request=request, request_codes=request_codes,
             hierarchies=hierarchies,
-            total=total, missing=missing, missing_codes=missing_codes, pad=pad, blank=blank, negative=negative, empty=empty, largest=largest,
-            decimals=decimals, decimal=decimal, lower=lower, upper=upper,
+            total=total, missing=missing, missing_codes=missing_codes, pad=pad, blank=blank, negative=negative, empty=empty,
+            spelling=spelling, largest=largest, decimals=decimals, decimal=decimal, lower=lower, upper=upper,
         )  # fmt: skip
         return build_from_microdata(rows, roles, query=query, separator=separator, threads=threads, memory_mb=memory_mb)
 

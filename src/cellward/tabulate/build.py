@@ -20,6 +20,7 @@ from cellward.table.contributions import Contributions, Held, Parts
 from cellward.table.labels import Labels, LinkedTable
 from cellward.table.lattice import MOST_CELLS, Lattice
 from cellward.table.sensitivity import Sensitivity
+from cellward.table.spelling import Alike, alike
 from cellward.table.table import Table
 from cellward.tabulate.leaf_states import LeafStates, Members, code_text, read_leaves
 from cellward.tabulate.roles import Roles
@@ -94,6 +95,8 @@ def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: in
     code = lattice.codes(key)
     cells = CodedCells(list(axes), code)
     labels = _labels(lattice, code)
+    codes = (alike(dim, texts, merged=False) for dim, texts in zip(dims, leaves.codes, strict=True))
+    near = tuple(one for one in (leaves.alike, *codes) if one is not None)
     lower = bounds(
         roles.lower if roles.lower is not None else None if leaves.negative else 0, len(key), leaves.decimals, "lower"
     )
@@ -108,7 +111,9 @@ def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: in
         upper=bounds(roles.upper, len(key), leaves.decimals, "upper"),
         labels=labels,
         sensitivity=Sensitivity.none(len(key)),
-        contributions=_contributions(leaves, lattice, key, every, leaf, states, members, dropped),
+        contributions=_contributions(
+            leaves, lattice, key, every, leaf, states, members, dropped, near, folded=roles.spelling == "folded"
+        ),
     )
 
 
@@ -238,6 +243,9 @@ def _contributions(
     states: States,
     members: Members,
     dropped: int,
+    found: tuple[Alike, ...],
+    *,
+    folded: bool,
 ) -> Contributions:
     """What the rules and the attackers need."""
     names, unit, whose, spread = leaves.names, every.unit, states.unit, members.unit
@@ -261,6 +269,8 @@ def _contributions(
         weighted=every.weighted,
         negative=leaves.negative,
         requested=dict(zip(leaves.requests, every.requested, strict=True)),
+        folded=folded,
+        alike=found,
         parts=Parts(
             alone=Held(
                 np.where(whose == NOBODY, -1, whose), leaf, states.top if states.weighted is None else states.weighted

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cellward.errors import InputError
 from cellward.exact import LARGEST, Ints
 from cellward.files.database import sql_text
+from cellward.table.spelling import EXAMPLES, Alike, fold
 from cellward.tabulate.amounts import Amounts, amounts, fits, too_large
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.source import Source
@@ -25,6 +26,10 @@ _NAME_ORDER = "name[1], length(name), name"
 """Names as texts: holdings and contributors apart, then by length, so that numbers stand as numbers do, then as written."""
 _MOST_GAPS = 4
 """Units named by numbers keep these as long as there are at most so many numbers for each record."""
+_BLANKS = r"\t-\r\x1c-\x1f \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
+"""What Python takes for blanks, as DuckDB's expressions write it."""
+_AT_ONCE = 1000
+"""So many names are put right in one statement."""
 _WHOLE_NAMES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
@@ -60,6 +65,8 @@ class LeafStates:
     dropped: int
     names: Sequence[str] | Callable[[Ints], Sequence[str]]
     """What units are called: by unit number, or, where that would be long to list, of the unit numbers asked for."""
+    alike: Alike | None = None
+    """Names of units that were taken for one."""
 
 
 class RecordNames(Sequence[str]):
@@ -196,8 +203,9 @@ def code_text(source: Source, roles: Roles, dim: str) -> str:
 
 def _by_name(source: Source, roles: Roles) -> str:
     """Whose record it is, as text: the holding, else the contributor, else the record by itself."""
+    empty = "trim({0})" if roles.spelling == "folded" else "{0}"
     named = [
-        f"'{mark}' || nullif({_names_as_text(source, name)}, '')"
+        f"CASE WHEN {empty.format(_names_as_text(source, name))} <> '' THEN '{mark}' || {_names_as_text(source, name)} END"
         for mark, name in (("h", roles.holding), ("c", roles.contributor))
         if name is not None
     ]
@@ -218,16 +226,52 @@ def _numbered(source: Source, roles: Roles) -> tuple[str, int] | None:
     return f"CAST({column} AS BIGINT)", int(most)
 
 
+def _names(source: Source, rows: str, *, folded: bool) -> bool:
+    """List the distinct names, ``name`` as written and ``spelt`` as the unit is called; whether some are spellings of one.
+
+    What spellings have in common (spelling.py) is found in SQL, and in Python for the few names of which SQL's notion of case or blanks is another.
+    """
+    run, mark = source.run, source.mark
+    run(f"CREATE OR REPLACE TEMP TABLE {mark}_name AS SELECT DISTINCT unit AS name, unit AS spelt FROM {rows}")
+    if not folded:
+        return False
+    blanks = f"regexp_replace(nfc_normalize(name), '[{_BLANKS}]+', ' ', 'g')"
+    run(
+        f"CREATE OR REPLACE TEMP TABLE {mark}_fold AS SELECT name, CASE WHEN name[1] = 'r' THEN name "
+        f"ELSE name[1] || trim(lower({blanks})[2:]) END AS fold FROM {mark}_name"
+    )
+    foreign = run(f"SELECT DISTINCT fold FROM {mark}_fold WHERE strlen(fold) > length(fold)").fetchall()
+    wrong = [(text, text[0] + folded_name) for (text,) in foreign if (folded_name := fold(text[1:])) != text[1:]]
+    for at in range(0, len(wrong), _AT_ONCE):
+        pairs = ", ".join(f"({sql_text(text)}, {sql_text(right)})" for text, right in wrong[at : at + _AT_ONCE])
+        run(f"UPDATE {mark}_fold SET fold = v.r FROM (VALUES {pairs}) v(l, r) WHERE fold = v.l")
+    names, several = source.one(f"SELECT count(*), count(DISTINCT fold) FROM {mark}_fold")
+    if names == several:
+        return False
+    run(
+        f"CREATE OR REPLACE TEMP TABLE {mark}_name AS SELECT name, first_value(name) OVER (PARTITION BY fold ORDER BY {_NAME_ORDER}) AS spelt "
+        f"FROM {mark}_fold"
+    )
+    return True
+
+
+def _merged(source: Source) -> Alike:
+    """The names that are spellings of one."""
+    several = f"(SELECT spelt, list(name[2:]) AS every FROM {source.mark}_name GROUP BY spelt HAVING count(*) > 1)"
+    names, units = source.one(f"SELECT sum(len(every)), count(*) FROM {several}")
+    some = source.run(f"SELECT every FROM {several} ORDER BY length(spelt), spelt LIMIT {EXAMPLES}").fetchall()
+    examples = tuple(tuple(sorted(every, key=lambda name: (len(name), name))) for (every,) in some)
+    return Alike("units", int(names), int(units), examples, merged=True)
+
+
 def _renumbered(source: Source, rows: Sequence[str], order: str) -> list[str]:
     """The rows with units numbered in this order of their names."""
     source.run(
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_unit AS SELECT name, row_number() OVER (ORDER BY {order}) - 1 AS unit "
-        f"FROM (SELECT DISTINCT unit AS name FROM {rows[0]})"
+        f"FROM (SELECT DISTINCT spelt AS name FROM {source.mark}_name)"
     )
-    return [
-        f"(SELECT b.* REPLACE (u.unit AS unit) FROM {each} b JOIN {source.mark}_unit u ON b.unit = u.name)"
-        for each in rows
-    ]
+    spelt = f"(SELECT n.name, u.unit FROM {source.mark}_name n JOIN {source.mark}_unit u ON n.spelt = u.name)"
+    return [f"(SELECT b.* REPLACE (u.unit AS unit) FROM {each} b JOIN {spelt} u ON b.unit = u.name)" for each in rows]
 
 
 def _names_as_text(source: Source, name: str) -> str:
@@ -298,7 +342,11 @@ def _by_unit(source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple
     base = _base(source, roles, numbers, unit)
     asking = _base(source, roles, replace(numbers, condition="", x="0", wx="0"), unit)
     own = numbered is not None and numbered[1] <= _MOST_GAPS * numbers.records
+    merged = None
     if not own:
+        named = asking if requests else base
+        fresh = _names(source, named, folded=numbered is None and roles.spelling == "folded")
+        merged = _merged(source) if fresh else None
         base, asking = _renumbered(source, (base, asking), "name" if numbered else _NAME_ORDER)
     run(
         f"CREATE OR REPLACE TEMP TABLE {source.mark}_member AS SELECT {listed}, unit, count(*) AS n, sum(x) AS x, sum(wx) AS wx "
@@ -345,7 +393,7 @@ def _by_unit(source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple
 
     return LeafStates(
         codes, leaf, states, members, numbers.decimals, requests, numbers.negative, numbers.weighted, numbers.dropped,
-        RecordNames(range(int(most or 0) + 1), "") if own else names,
+        RecordNames(range(int(most or 0) + 1), "") if own else names, merged,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ MOST_LARGEST = 20
 POLICIES = ("refuse", "drop", "keep")
 BLANKS = ("refuse", "drop", "zero")
 NEGATIVES = ("refuse", "absolute")
+SPELLINGS = ("folded", "as written")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,7 @@ class Roles:
     blank: str = "refuse"
     negative: str = "refuse"
     empty: str = "absent"
+    spelling: str = "folded"
     largest: int = 3
     decimals: int | None = None
     decimal: str = "."
@@ -65,6 +67,7 @@ class Roles:
             ("blank", self.blank, BLANKS),
             ("negative", self.negative, NEGATIVES),
             ("empty", self.empty, EMPTIES),
+            ("spelling", self.spelling, SPELLINGS),
         ]
         policies = self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]
         for option, chosen, words in [*choices, *(("missing", policy, POLICIES) for policy in policies)]:

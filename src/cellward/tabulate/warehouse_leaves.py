@@ -11,12 +11,16 @@ import numpy as np
 
 from cellward.errors import InputError
 from cellward.exact import LARGEST
+from cellward.table.spelling import fold
 from cellward.tabulate.amounts import too_large
 from cellward.tabulate.leaf_states import LeafStates
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.warehouse import Warehouse
 from cellward.tabulate.warehouse_amounts import WarehouseAmounts, amounts, quotient
 from cellward.tabulate.warehouse_answers import Answers
+
+_MOST_PUT_RIGHT = 1000
+"""So many names are put right one by one; more make the query too long."""
 
 
 def read_leaves(warehouse: Warehouse, roles: Roles) -> LeafStates:
@@ -151,12 +155,36 @@ def _names_as_text(warehouse: Warehouse, name: str) -> Any:
     return (whole.cast("float64") == column).ifelse(whole.cast("string"), column.cast("string"))
 
 
+def _spelt(warehouse: Warehouse, name: str, roles: Roles) -> Any:
+    """Names of units; those that differ only in case, blanks or Unicode form as one, in the form that they have in common.
+
+    The backend's own notion of case and blanks goes first; the names that it leaves apart from ours (spelling.py) are few, and put right one by one.
+    """
+    text, kind = _names_as_text(warehouse, name), warehouse.rows[name].type()
+    if roles.spelling != "folded" or not kind.is_string():
+        return text
+    if warehouse.can("RegexReplace"):
+        text = text.re_replace("[ \t-\r]+", " ")
+    text = text.strip().lower()
+    if not warehouse.can("RegexSearch"):
+        return text
+    foreign = warehouse.rows.select(text=text).distinct()
+    foreign = warehouse.fetch(foreign.filter(foreign.text.re_search("[^ -~]")))["text"].to_pylist()
+    wrong = {own: right for own in foreign if (right := fold(own)) != own}
+    if len(wrong) > _MOST_PUT_RIGHT:
+        raise InputError(
+            f"{warehouse.source.name}, column {name}: {len(wrong):,} names need another Unicode form than the warehouse gives them; "
+            "normalise them there (NFC), or take them as they are with spelling='as written' (--spelling)"
+        )
+    return text.substitute(wrong) if wrong else text
+
+
 def _base(warehouse: Warehouse, roles: Roles, numbers: _WarehouseNumbers, requests: tuple[str, ...]) -> Any:
     """The records as codes, contributions, unit (null for a record by itself) and, for each request code, 1 or 0."""
     rows = warehouse.rows
     columns = {f"d{k}": code_text(warehouse, roles, dim) for k, dim in enumerate(roles.formula.dims)}
     named = [
-        ibis.literal(mark) + _names_as_text(warehouse, name).nullif("")
+        ibis.literal(mark) + _spelt(warehouse, name, roles).nullif("")
         for mark, name in (("h", roles.holding), ("c", roles.contributor))
         if name is not None
     ]

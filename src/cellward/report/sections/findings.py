@@ -17,6 +17,7 @@ def findings_section(table: Table) -> Section:
     if (c := table.contributions) is not None:
         left_out = f", {c.dropped:,} left out (no value or no code)" if c.dropped else ""
         lines.append(f"{c.records:,} records added up{left_out}.")
+        lines += [one.sentence for one in c.alike]
     if table.findings is not None:
         lines += table.findings.lines()
     if sums := len(table.sensitivity.sums):
