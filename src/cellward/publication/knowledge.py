@@ -50,6 +50,13 @@ class Knowledge:
         """Whether the release can be turned into intervals at all."""
         return self.rule != "adjusted" or self.stated["most"] is not None
 
+    def permuted(self, order: Ints) -> Knowledge:
+        """The same when cell order[k] becomes cell k."""
+        columns = {name: one for name, one in self.stated.items() if isinstance(one, list)}
+        stated = {**self.stated, **{name: [one[i] for i in order.tolist()] for name, one in columns.items()}}
+        v = None if self.v is None else self.v[order]
+        return Knowledge(self.lo[order], self.hi[order], self.whole, stated, v)
+
     def __repr__(self) -> str:
         kind = f", {self.stated['kind']}" if "kind" in self.stated else ""
         return f"Knowledge({self.rule}{kind}, {len(self.lo):,} cells)"

@@ -44,6 +44,10 @@ class Publication(ABC):
         return len(self.start)
 
     @abstractmethod
+    def permuted(self, order: Ints) -> Publication:
+        """The same when cell order[k] becomes cell k."""
+
+    @abstractmethod
     def columns(self, decimals: int) -> dict[str, list[str]]:
         """The printed columns by name, as texts; empty where nothing is printed of a cell."""
 

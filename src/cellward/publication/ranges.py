@@ -44,6 +44,10 @@ class Ranges(Publication):
         upper = np.where(self.upper == NO_BOUND, 0, self.upper)
         return np.where(self.lower == -NO_BOUND, upper, self.lower)
 
+    def permuted(self, order: Ints) -> Ranges:
+        """The same when cell order[k] becomes cell k."""
+        return Ranges(self.lower[order], self.upper[order])
+
     def columns(self, decimals: int) -> dict[str, list[str]]:
         """``lower`` and ``upper``, empty where open."""
         return {"lower": _texts(self.lower, decimals), "upper": _texts(self.upper, decimals)}

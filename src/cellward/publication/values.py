@@ -46,6 +46,10 @@ class Values(Publication):
         """The values themselves."""
         return self.v
 
+    def permuted(self, order: Ints) -> Values:
+        """The same when cell order[k] becomes cell k."""
+        return Values(self.told.permuted(order))
+
     def columns(self, decimals: int) -> dict[str, list[str]]:
         """One column, ``value``."""
         return {"value": exact.texts(self.v, decimals)}

@@ -50,6 +50,10 @@ class Withheld(Publication):
         """The values printed, 0 elsewhere."""
         return self.shown
 
+    def permuted(self, order: Ints) -> Withheld:
+        """The same when cell order[k] becomes cell k."""
+        return Withheld(self.shown[order], self.hidden[order])
+
     def columns(self, decimals: int) -> dict[str, list[str]]:
         """One column, ``value``, empty where withheld."""
         texts = exact.texts(self.shown, decimals)

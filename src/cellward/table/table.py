@@ -289,6 +289,11 @@ class Table:
         return replace(self, sensitivity=self.sensitivity.without_levels())
 
 
+def equation_name(labels: Labels, j: int) -> str:
+    """What to call an equation before its words: by its number where cells have numbers only, by its words alone where they have codes."""
+    return "" if labels.dims else f"equation {j}, "
+
+
 def equation_text(relations: Relations, labels: Labels, j: int, decimals: int) -> str:
     """Equation j in words, its total on the left where it has one."""
     rhs, members, coefs = relations.equation(j)
