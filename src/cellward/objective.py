@@ -6,7 +6,7 @@ bounds serves all of them. What is no such sum (squares, maxima) is a measure, o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -30,6 +30,10 @@ class Aim:
     def __post_init__(self) -> None:
         freeze(self.target, self.weight)
 
+    def permuted(self, order: Ints) -> Aim:
+        """The same when cell order[k] becomes cell k."""
+        return Aim(self.target[order], self.weight[order], self.constant, self.scale)
+
     def cost(self, v: Ints) -> int:
         """Σ w·|v − target|, exact."""
         return exact_sum(self.weight, np.abs(v - self.target))
@@ -44,6 +48,9 @@ class Measure(Protocol):
 
     def exact(self, z: Ints, decimals: int, /) -> Fraction:
         """What deviations z, in units of 10^−``decimals``, cost in the user's units."""
+
+    def permuted(self, order: Ints, /) -> Measure:
+        """The same when cell order[k] becomes cell k."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,6 +75,16 @@ class Objective:
     def plain(self) -> bool:
         """Whether the publication's own cost is made small."""
         return self.aim is None and self.measure is None
+
+    def permuted(self, order: Ints, equations: Ints) -> Objective:
+        """The same when cell order[k] becomes cell k, and equation equations[j] equation j."""
+        return replace(
+            self,
+            allowed=None if self.allowed is None else self.allowed.permuted(order),
+            aim=None if self.aim is None else self.aim.permuted(order),
+            measure=None if self.measure is None else self.measure.permuted(order),
+            multipliers=None if self.multipliers is None else self.multipliers[equations],
+        )
 
     def cost(self, instance: Instance, publication: Publication) -> int | None:
         """What the certificate states and bounds."""

@@ -63,6 +63,9 @@ class Details(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """As protection.json holds it."""
 
+    def renumbered(self, cells: Ints, /) -> Details:
+        """The same when cell k is called cells[k]."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Protection:

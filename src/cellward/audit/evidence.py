@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -44,6 +44,15 @@ class Evidence:
     missing: tuple[str, ...] = ()
     unsettled: int = 0
     """How many of those missing are not settled: neither shown to be met nor proven to fail."""
+
+    def permuted(self, order: Ints, attackers: Ints) -> Evidence:
+        """The same when cell order[k] becomes cell k, and attacker k is called attackers[k]."""
+        cell = np.argsort(order)
+        shown = []
+        for one in self.shown:
+            covers = sorted(((int(attackers[k]), np.sort(cell[cells])) for k, cells in one.covers), key=lambda x: x[0])
+            shown.append(CoveringWitness(Witness(one.witness.shift[order], one.witness.denominator), tuple(covers)))
+        return replace(self, shown=tuple(shown))
 
     @property
     def protected(self) -> bool:

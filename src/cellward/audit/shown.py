@@ -65,6 +65,17 @@ class Shown:
         same = np.array_equal(mine.start, known.start)
         return Shown(self.instance, mine, self.sought, self.status, other.levels) if same else self
 
+    def known(self, evidence: Evidence) -> Shown:
+        """The same with this evidence, which was found of the same publication in another order of its cells."""
+        assert self.levels is not None
+        self.levels.__dict__["evidence"] = evidence
+        return self
+
+    @property
+    def found(self) -> Evidence | None:
+        """The evidence, where it was looked for already."""
+        return None if self.levels is None else self.levels.__dict__.get("evidence")
+
     @property
     def evidence(self) -> Evidence:
         """Witness tables for the levels, or the requirements that fail."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.instance import Instance, Weights
 from cellward.key import checked_key
+from cellward.protect.canonical import solve_in_canonical_order
 from cellward.protect.option import check_options, options_of
 from cellward.protection import Protection
 from cellward.publication.publication import Publication
@@ -104,6 +106,13 @@ class Method(ABC):
         """What a τ-ARGUS command with these parameters asks for."""
         raise NotImplementedError(cls.title, parameters)
 
+    def permuted(self, instance: Instance, order: Ints) -> Self:  # noqa: ARG002
+        """The same method for the instance when its cell order[k] becomes cell k."""
+        kinds = {name: option.kind for name, option in options_of(type(self)).items()}
+        given = {name: getattr(self, name) for name in kinds}
+        moved = {name: kinds[name].permuted(one, order) for name, one in given.items() if one is not None}
+        return replace(self, **moved)  # type: ignore[type-var]
+
     def protect(
         self,
         table: Table,
@@ -128,4 +137,4 @@ class Method(ABC):
         if reason := self.accepts(instance):
             raise InputError(reason)
         budget = Budget(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed)
-        return self.solve(instance, budget, checked_key(key))
+        return solve_in_canonical_order(self, instance, budget, checked_key(key))

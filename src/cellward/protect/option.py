@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cellward.errors import InputError
-from cellward.exact import Numbers
+from cellward.exact import Ints, Numbers
 from cellward.instance import named_levels
 
 
@@ -36,6 +36,10 @@ class Kind(ABC):
 
     def read_file(self, given: Any, where: str) -> Any:  # noqa: ARG002
         """What a job file says."""
+        return given
+
+    def permuted(self, given: Any, order: Ints) -> Any:  # noqa: ARG002
+        """The same value when cell order[k] becomes cell k."""
         return given
 
 
@@ -131,6 +135,10 @@ class Amount(Kind):
         for one in each:
             positive(one, name, self.noun, "3, 5 or 10")
 
+    def permuted(self, given: Any, order: Ints) -> Any:
+        """One a cell follows the cells."""
+        return one_a_cell(given, order)
+
     def read_text(self, given: Any, where: str) -> Any:
         """One, or one a level of sums."""
         return text_by_level(given, where)
@@ -178,6 +186,14 @@ class Cells(Kind):
             known = " or ".join((*map(repr, self.words), "a list of cells"))
             raise InputError(f"{name}={given!r} is not known; use {known}")
 
+    def permuted(self, given: Any, order: Ints) -> Any:
+        """Numbers follow the cells."""
+        if isinstance(given, str):
+            return given
+        place = np.argsort(order)
+        whole = (int, np.integer)
+        return tuple(int(place[cell]) if isinstance(cell, whole) and 0 <= cell < len(order) else cell for cell in given)
+
     def read_text(self, given: Any, where: str) -> Any:  # noqa: ARG002
         """A word, or each cell by its codes A,B or its number."""
         if len(given) == 1 and given[0] in self.words:
@@ -203,6 +219,10 @@ class WordOrNumbers(Kind):
         if (isinstance(given, str) and given not in self.words) or not isinstance(given, Iterable):
             known = ", ".join(map(repr, self.words))
             raise InputError(f"{name}={given!r} is not known; use {known}{' or ' * bool(known)}{self.described}")
+
+    def permuted(self, given: Any, order: Ints) -> Any:
+        """One a cell follows the cells."""
+        return one_a_cell(given, order)
 
 
 class Pair(Kind):
@@ -273,6 +293,12 @@ def positive(given: Any, where: str, noun: str, such_as: str) -> None:
     """Refuse what is no number above 0."""
     if not Numbers.read([given], lambda _: where).mantissa[0] > 0:
         raise InputError(f"{where}: {given} is not a {noun}; give a positive number such as {such_as}")
+
+
+def one_a_cell(given: Any, order: Ints) -> Any:
+    """A list of one entry a cell when cell order[k] becomes cell k; anything else as it is."""
+    listed = not isinstance(given, str | bytes | Mapping) and hasattr(given, "__len__") and np.ndim(given) == 1
+    return [given[i] for i in order.tolist()] if listed and len(given) == len(order) else given
 
 
 def text_by_level(text: str, where: str) -> Any:

@@ -26,6 +26,10 @@ class AllowedSet:
         moved, step = v - self.lo, one_number(np.maximum(self.step, 1))
         return np.flatnonzero((moved < 0) | (v > self.hi) | (moved // step * step != moved))
 
+    def permuted(self, order: Ints) -> AllowedSet:
+        """The same when cell order[k] becomes cell k."""
+        return AllowedSet(self.lo[order], self.hi[order], self.step[order])
+
     @property
     def free(self) -> NDArray[np.bool_]:
         """Which cells have a choice."""

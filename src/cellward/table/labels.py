@@ -96,6 +96,26 @@ class Labels:
         dims = " × ".join(f"{dim} ({len(codes):,} codes)" for dim, codes in zip(self.dims, self.codes, strict=True))
         return f"Labels({dims + ', ' if dims else ''}{self.cells:,} cells)"
 
+    def canonical_order(self) -> Ints:
+        """The cells in an order that is the same for all tables of the same cells, whatever the order of their rows and dimensions.
+
+        By the codes of the dimensions, both in the order of their length and letters, totals last: an array's own order where its codes are numbers.
+        Cells without dimensions are known by their numbers and stay.
+        """
+        if not self.dims:
+            return np.arange(self.cells, dtype=np.int64)
+        keys = []
+        for k in self.sorted_dims:
+            own = sorted((code == self.totals[k], len(code), code) for code in self.codes[k])
+            rank = {code: r for r, (_, _, code) in enumerate(own)}
+            keys.append(np.array([rank[code] for code in self.codes[k]], np.int64)[self.index[k]])
+        return np.lexsort(keys[::-1]).astype(np.int64)
+
+    @property
+    def sorted_dims(self) -> list[int]:
+        """The dimensions' places in the order of their names' length and letters."""
+        return sorted(range(len(self.dims)), key=lambda k: (len(self.dims[k]), self.dims[k]))
+
     def permuted(self, order: Ints) -> Labels:
         """The labels when cell order[k] becomes cell k."""
         place = np.empty_like(order)

@@ -345,6 +345,18 @@ class Relations:
         place[order] = np.arange(len(order), dtype=np.int64)
         return Relations.from_entries(self.cells, self.equations, self.row, place[self.indices], self.coefs, self.rhs)
 
+    def canonical_order(self) -> Ints:
+        """The equations in an order that depends on their cells, coefficients and right-hand sides alone (but for chance: one in 2^64)."""
+        if not self.equations:
+            return np.zeros(0, np.int64)
+        mixed = (self.indices.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        mark = self.sums((mixed * self.coefs.astype(np.uint64)).view(np.int64))
+        length, filled = np.diff(self.indptr), np.diff(self.indptr) > 0
+        first, last = (np.full(self.equations, -1, np.int64) for _ in range(2))
+        first[filled], last[filled] = self.indices[self.indptr[:-1][filled]], self.indices[self.indptr[1:][filled] - 1]
+        return np.lexsort((self.rhs, mark, length, first, last)).astype(np.int64)
+
     def check(self) -> None:
         """Refuse what exact arithmetic or a solver could not carry."""
         if len(self.rhs) and int(np.abs(self.rhs).max()) > LARGEST:

@@ -162,8 +162,8 @@ class Table:
         negative contributions are refused, or rules look at sizes (``"absolute"``). ``empty``: combinations without a record are absent (a count
         that is there is then publicly at least 1), or ``"zero"`` cells. ``pad``: width to which codes are padded with blanks on the left.
         ``spelling``: names of units that differ only in case, blanks or Unicode form are one unit's (``"folded"``), or several's
-        (``"as written"``). ``largest``: how many of the largest contributions are kept. ``decimals``: round each contribution to so many (default: exactly as given). ``lower``: default 0, none where something is
-        negative.
+        (``"as written"``). ``largest``: how many of the largest contributions are kept. ``decimals``: round each contribution to so many (default:
+        exactly as given). ``lower``: default 0, none where something is negative.
 
         >>> records = {"region": ["N", "N", "S"], "firm": ["a", "b", "a"], "turnover": [5, 2, 4]}
         >>> table = Table.from_microdata(records, dims=["region"], measure="turnover", contributor="firm")
@@ -293,6 +293,11 @@ class Table:
     def without_levels(self) -> Table:
         """The same table with the same cells at risk and no protection levels asked."""
         return replace(self, sensitivity=self.sensitivity.without_levels())
+
+
+def equation_name(labels: Labels, j: int) -> str:
+    """What to call an equation before its words: by its number where cells have numbers only, by its words alone where they have codes."""
+    return "" if labels.dims else f"equation {j}, "
 
 
 def equation_text(relations: Relations, labels: Labels, j: int, decimals: int) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from cellward.exact import Ints
 from cellward.protect.adjustment.continuous import Check
 from cellward.protect.adjustment.insiders import Guesses
 
@@ -26,6 +27,12 @@ class AdjustmentDetails:
     levels: Mapping[int, str]
     notes: tuple[str, ...]
     insiders: Guesses | None = None
+
+    def renumbered(self, cells: Ints) -> AdjustmentDetails:
+        """The same when cell k is called cells[k]."""
+        own = sorted(self.senses, key=lambda i: int(cells[i]))
+        senses, levels = {int(cells[i]): self.senses[i] for i in own}, {int(cells[i]): self.levels[i] for i in own}
+        return replace(self, senses=senses, levels=levels)
 
     def to_dict(self) -> dict[str, Any]:
         """As protection.json holds it."""

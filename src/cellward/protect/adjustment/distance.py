@@ -6,7 +6,7 @@ Legend: z = v − a the deviations, w the weights. Exact on published whole numb
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -35,6 +35,10 @@ class Distance:
     sensitive: Bools
     shares: tuple[Fraction, Fraction] = (Fraction(1), Fraction(0))
     delta: Fraction = Fraction(0)
+
+    def permuted(self, order: Ints) -> Distance:
+        """The same when cell order[k] becomes cell k."""
+        return replace(self, weight=self.weight[order], second=self.second[order], sensitive=self.sensitive[order])
 
     def exact(self, z: Ints, decimals: int) -> Fraction:
         """The distance in the user's units, of deviations in units of 10^−``decimals``; pseudo-Huber to the precision of floats."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cellward import exact
 from cellward.errors import InputError
+from cellward.exact import Ints
 from cellward.instance import Instance, Weights
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import NORMS
 from cellward.protect.adjustment.insiders import set_apart
+from cellward.protect.adjustment.needs import Needs, given_senses
 from cellward.protect.method import BatchRun, Method, TauArgus
 from cellward.protect.named_cells import named_cells
 from cellward.protect.option import Cells, Exact, Flag, Grid, Number, Pair, Word, WordOrNumbers, option
@@ -130,6 +132,15 @@ class ControlledAdjustment(Method):
 
         outside, insiders = set_apart(instance)
         return AdjustmentAttempt(self, outside, budget, key, insiders).solve()
+
+    def permuted(self, instance: Instance, order: Ints) -> Self:
+        """Senses of the cells at risk alone become one a cell, which follows the cells."""
+        if isinstance(self.senses, str):
+            return super().permuted(instance, order)
+        cell = Needs.of(instance).cell
+        senses = np.ones(instance.cells, np.int64)
+        senses[cell] = given_senses(self.senses, instance, cell)
+        return replace(super().permuted(instance, order), senses=senses[order])
 
     def fixed_cells(self, instance: Instance) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which cells keep their value."""

@@ -19,7 +19,7 @@ from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.publication.allowed import AllowedSet
 from cellward.table.relations import Relations
-from cellward.table.table import equation_text
+from cellward.table.table import equation_name, equation_text
 
 UNARY = 16
 """Runs of at most so many steps are a column of 0 or 1 each, which a cut can single out."""
@@ -79,8 +79,8 @@ def check_grid(instance: Instance, step: Ints) -> None:
         words = equation_text(r, instance.labels, j, instance.decimals)
         grid = exact.short(int(common[j]), instance.decimals)
         raise InputError(
-            f"equation {j}, {words}: its right-hand side and fixed cells leave what is not a multiple of {grid}, the grid of its "
-            f"bases{more}; free a fixed cell of it or choose another base"
+            f"{equation_name(instance.labels, j)}{words}: its right-hand side and fixed cells leave what is not a multiple of {grid}, the grid of "
+            f"its bases{more}; free a fixed cell of it or choose another base"
         )
 
 

@@ -29,7 +29,7 @@ from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
-from cellward.table.table import equation_text
+from cellward.table.table import equation_name, equation_text
 
 if TYPE_CHECKING:
     from cellward.protect.rounding.method import ControlledRounding
@@ -203,5 +203,5 @@ def hopeless(model: LatticeModel) -> str:
     if len(impossible := model.impossible):
         j = int(impossible[0])
         words = equation_text(model.instance.relations, names, j, decimals)
-        return f"equation {j}, {words}, cannot be met by neighbouring multiples of its cells' bases"
+        return f"{equation_name(names, j)}{words}, cannot be met by neighbouring multiples of its cells' bases"
     return ""
