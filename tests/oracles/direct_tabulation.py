@@ -104,13 +104,22 @@ class DirectTable:
     """Whether a value that was read is negative."""
     asked: Mapping[str, set[Unit]]
 
-    def lower(self, cell: DirectCell) -> int | None:
-        """The public lower bound in the last place; None: none. A count that has a row tells that there is a record."""
+    @cached_property
+    def lower(self) -> dict[Codes, int | None]:
+        """The public lower bounds in the last place; None: none. A count that has a row tells that there is a record, and a sum has those of its
+        parts together."""
         r, one = self.records, 10**self.decimals
         given = r.lower * one if r.lower is not None else None if self.negative else 0
         if r.measure is not None or r.empty != "absent" or given is None:
-            return given
-        return max(given, one if r.weight is None else min(int(cell.value * one), 1))
+            return dict.fromkeys(self.cells, given)
+        told = {
+            codes: max(given, one if r.weight is None else min(int(cell.value * one), 1))
+            for codes, cell in self.cells.items()
+        }
+        for _ in self.cells:
+            for parent, children in self.equations:
+                told[parent] = max(told[parent], sum(told[child] for child in children))
+        return dict(told)
 
     def requested(self, code: str, cell: DirectCell) -> Fraction:
         """The largest contribution of a unit that asked with this code."""
@@ -152,7 +161,7 @@ def tabulate(records: Records) -> DirectTable:
         if sum(cells[child].value for child in children) != cells[parent].value:
             raise RefusedError(f"{parent} does not add up")
     table = DirectTable(records, cells, equations, decimals, negative, asked)
-    if any((least := table.lower(cell)) is not None and cell.value * 10**decimals < least for cell in cells.values()):
+    if any(least is not None and cells[codes].value * 10**decimals < least for codes, least in table.lower.items()):
         raise RefusedError("a value below its bound")
     return table
 
@@ -357,7 +366,7 @@ def judge(table: DirectTable, rule: Rule, waivers: Sequence[str] = ()) -> Verdic
             if max(asked) > EXACT:
                 raise RefusedError(f"{codes}: the level is beyond 2^53")
             value = int(cell.value * 10**table.decimals)
-            least = table.lower(cell)
+            least = table.lower[codes]
             below = asked[0] if least is None else min(asked[0], value - least)
             out[codes] = (below, *asked)
     return out

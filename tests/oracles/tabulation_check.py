@@ -106,7 +106,7 @@ def _table_faults(table: cw.Table, expected: DirectTable) -> Iterator[str]:
     if sums != expected.equations:
         yield f"equations {sums ^ expected.equations} are in one of the two only"
     for own, found in zip(codes, table.lower.tolist(), strict=True):
-        lower = expected.lower(expected.cells[own])
+        lower = expected.lower[own]
         if lower is not None and found != lower:
             yield f"the lower bound of {own} is {found}, should be {lower}"
     if bool(c.negative) != expected.negative:

@@ -52,8 +52,10 @@ class Knowledge:
 
     @property
     def open_ends(self) -> bool:
-        """Whether no true value lies on an end: a multiple would have stayed where it was, so that of values on a grid the next one is the last."""
-        return self.rule == "perturbed" and self.stated["form"] == "base" and self.stated["kind"] == "strict"
+        """Whether no true value lies on an end: a multiple would have stayed where it was, or at another one, so that of values on a grid the next
+        one is the last."""
+        between = self.rule == "perturbed" and self.stated["form"] == "base" and self.stated["kind"] == "strict"
+        return between or (self.rule == "rounded" and self.stated["kind"] == "paper")
 
     def take(self, cells: Ints) -> Knowledge:
         """What is known of these cells, in this order."""

@@ -18,6 +18,7 @@ from cellward.table.coded import Axis, CodedCells, Place
 from cellward.table.labels import Labels
 from cellward.table.ranks import MOST, with_ranks
 from cellward.table.table import Table
+from cellward.table.told_by_rows import least_of_sums
 
 EMPTIES = ("absent", "zero")
 """What is made of a combination of codes that nothing stands for."""
@@ -159,7 +160,7 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
         remedy=remedy,
     )
     if "lower" not in spread and spec.empty == "absent" and _tells_by_rows(table, cells):
-        table = replace(table, lower=np.maximum(table.lower, 1))
+        table = replace(table, lower=least_of_sums(table.relations, np.maximum(table.lower, 1)))
     return table if spec.frequency is None else _ranked(table, spec, spread)
 
 

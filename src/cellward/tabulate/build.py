@@ -22,6 +22,7 @@ from cellward.table.lattice import MOST_CELLS, Lattice
 from cellward.table.sensitivity import Sensitivity
 from cellward.table.spelling import Alike, alike
 from cellward.table.table import Table
+from cellward.table.told_by_rows import least_of_sums
 from cellward.tabulate.leaf_states import LeafStates, Members, code_text, read_leaves
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.rollup import roll_up
@@ -94,7 +95,7 @@ def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: in
     every = with_spread_units(lattice, members, key, every, threads)
     code = lattice.codes(key)
     cells = CodedCells(list(axes), code)
-    labels = _labels(lattice, code)
+    relations, labels = cells.relations()[0], _labels(lattice, code)
     codes = (alike(dim, texts, merged=False) for dim, texts in zip(dims, leaves.codes, strict=True))
     near = tuple(one for one in (leaves.alike, *codes) if one is not None)
     lower = bounds(
@@ -102,9 +103,10 @@ def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: in
     )
     if roles.measure is None and roles.empty == "absent":
         # A row stands only where there is a record, which everybody knows: it counts at least one, or something where records have weights.
-        lower = np.maximum(lower, 10**leaves.decimals if roles.weight is None else np.minimum(every.value, 1))
+        told = 10**leaves.decimals if roles.weight is None else np.minimum(every.value, 1)
+        lower = least_of_sums(relations, np.maximum(lower, told))
     return Table(
-        relations=cells.relations()[0],
+        relations=relations,
         scaled=every.value,
         decimals=leaves.decimals,
         lower=lower,

@@ -60,7 +60,7 @@ class ProtectedSearch:
         """The least protected rounding, or what the limit left of it."""
         found = solve(self._problem, self.budget, self.engines)
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
-        if found.x is None or self._audit(found).protected is not False or self._passes(found):
+        if found.x is None or self._protects(found) or self._passes(found):
             return found
         least = found.bound
         if self._root() == "infeasible":
@@ -97,15 +97,20 @@ class ProtectedSearch:
             self.last = self.audited(v, found.engine)
         return self.last
 
+    def _protects(self, found: Found) -> bool:
+        """Whether a table is shown to protect, as far as it has to."""
+        made = self._audit(found)
+        return made.ignore_levels or made.protected is not False
+
     def _passes(self, found: Found) -> bool:
         """Whether the levels hold; where they do not, the rows that cut the table off are added."""
         assert found.x is not None
         v = self.model.values(found.x)
         if self._separate(v):
             return False
-        made = self._audit(found)
-        if made.protected is not False:
+        if self._protects(found):
             return True
+        made = self._audit(found)
         self.doubtful |= made.unsettled
         self.missing = made.missing[0]
         column = self._deciding
