@@ -397,8 +397,8 @@ def main() -> int:
     report.add(
         f"{runs} runs of a job of 90 records with each fault, a quarter of them into a folder that was not there; every fifth is followed by one "
         "without a fault, which must end well and leave nothing behind. Bad: a release torn or gone, the user's own file in the folder gone, "
-        "anything confidential readable by others, no sentence. (Some libraries end the process for lack of memory; no sentence is asked then.)\n\n"
-        + table(["fault", "runs", "how they ended", "release found", "bad"], rows)
+        "anything confidential readable by others, no sentence. (Some libraries end the process where memory lacks; no "
+        "sentence is asked of those.)\n\n" + table(["fault", "runs", "how they ended", "release found", "bad"], rows)
     )
     if not quick:
         write_section(

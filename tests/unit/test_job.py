@@ -265,7 +265,7 @@ def test_files_are_looked_for_beside_the_job(folder, monkeypatch, tmp_path):
     )
     job_path = folder / "jobs" / "job.toml"
     job_path.write_text(written)
-    own = Job.read(job_path)
+    own = Job.read(job_path, outside=True)
     table = own.table()
     own.write(table, own.protect(table))
     assert (folder / "made" / "out" / "release.csv").exists()
