@@ -180,7 +180,9 @@ def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
             "--out",
             tmp_path / name,
         )
-        made[name] = [(tmp_path / name / file).read_bytes() for file in sorted(FILES - {"protection.json", "manifest.json"})]
+        made[name] = [
+            (tmp_path / name / file).read_bytes() for file in sorted(FILES - {"protection.json", "manifest.json"})
+        ]
     assert made["one"] == made["two"] != made["three"]
 
 
