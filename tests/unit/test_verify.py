@@ -1225,6 +1225,16 @@ def test_weights_are_those_of_the_table_as_the_method_makes_them_count():
     assert expecting(AIMED, weights=[weighed(2)]) == differs
 
 
+def test_weights_between_multiples_count_by_the_least_common_multiple_of_their_widths():
+    """7 between 6 and 9 leans by 1, times 15 / 3; 9 between 5 and 10 leans by 3 to the upper one, times 15 / 5."""
+    content = certificates.perturbed(
+        "base", "strict", [3, 5, 0], [7, 9, 16], [(6, 9, 1), (5, 10, 1), (16, 16, 0)], (0, 0), (0, 0), aim="between", target=[6, 10, 16],
+        weight=[5, 9, 0], objective=14, protection="none asked",
+    )  # fmt: skip
+    assert expecting(content, weights=[weighed(1, 1)]) == ""
+    assert "its weight differs" in expecting(content, weights=[weighed(2, 1)])
+
+
 def test_weights_between_multiples_are_of_the_tables_own_unit():
     """In tenths of it, what lies between two multiples is ten times as long, and so is what it leans by."""
     times = lambda *x: [10 * y for y in x]  # noqa: E731

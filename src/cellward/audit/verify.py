@@ -404,7 +404,7 @@ def check_method(c: Certificate) -> None:
         _need(c.amount is None, "an adjustment tells nothing of how far values were moved")
         linear = _of(str, c.method.get("norm"), "norm of method") == "l1"
         _need(linear or not c.printed or c.bound == NO_BOUND, "a bound is stated of a norm that is not l1")
-    if own is not None and c.sets is not None:
+    if c.sets is not None:
         aim = [t for t, _ in _aim(c)]
         _need(aim == c.target, "the target is not that of the method")
 
