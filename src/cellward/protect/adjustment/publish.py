@@ -71,7 +71,8 @@ def _model(fine: Instance, problem: AdjustmentProblem, down: Ints, up: Ints, ste
     width = np.maximum(up - down, 1)
     two = up - down <= step
     slope = np.abs(np.where(two, rise, np.maximum(problem.costs.costs(low), problem.costs.costs(high)))) / width
-    scale = LARGEST_COST / max(float(slope.max(initial=0.0)), 1e-300)
+    steepest = float(slope.max(initial=0.0))
+    scale = LARGEST_COST / steepest if steepest > 0 else 0.0
     weight = np.rint(slope * scale).astype(np.int64)
     target = np.where(two, np.where(rise >= 0, down, up), nearest)
     return LatticeModel(replace(fine, weight=weight), AllowedSet(down, up, step), target)
