@@ -371,12 +371,15 @@ def _fresh(times: int) -> Callable[[int, Case], list[set[int]]]:
 
 
 def _same(**second: Any) -> Callable[[int, Case], list[set[int]]]:
-    """Twice under one key, the second time with other options: the sense and the fraction are the same."""
+    """Twice under one key, the second time with other options: the sense is the same, and under the same jitter the fraction."""
 
     def look(seed: int, true: Case) -> list[set[int]]:
         key = secret_key("again", seed)
         two = zip(released(key, true), released(key, true, **second), strict=True)
-        return [{b for b, s in pairs(v) & pairs(w, **second) if _one_fraction(b, s, v, w, second)} for v, w in two]
+        return [
+            {b for b, s in pairs(v) & pairs(w, **second) if "jitter" in second or _one_fraction(b, s, v, w, second)}
+            for v, w in two
+        ]
 
     return look
 

@@ -148,7 +148,7 @@ def test_values_that_cannot_be_had_together_are_come_near_to():
     short = 0
     for k in range(40):
         p = cw.CellPerturbation(within=2).protect(table, key=key_of(k))
-        place = Draws(key_of(k), table.labels).up_to("place", np.arange(2), np.full(2, 4)) - 2
+        place = Draws(key_of(k), table.labels).up_to("place within 2", np.arange(2), np.full(2, 4)) - 2
         moved = p.values[:2] - 10
         assert p.status == "optimal" and p.certificate().check()
         assert np.abs(moved - place).sum() == max(0, int(place.sum()) - 1, -2 - int(place.sum()))

@@ -78,14 +78,17 @@ def free_room(instance: Instance, fixed: Bools, *, zeros_stay: bool, at_risk: In
 def drawn_levels(draws: Draws, cell: Ints, level: Ints, room: Ints, jitter: float, step: int, side: str) -> Ints:
     """For each level (0: none) one from there to ``jitter`` times itself above, at least LEAST_STEPS steps wide, inside the room; on the step.
 
-    The same fraction of the way for the same cell: a level that grows takes what is drawn above it along.
+    The same fraction of the way for the same cell and jitter: a level that grows takes what is drawn above it along. One fraction of two widths
+    would give itself away, so that another jitter is another draw.
     """
     first = -(-level // step)
     if not jitter:
         return first * step
     wide = np.maximum(np.floor(level * jitter / step).astype(np.int64), LEAST_STEPS)
     last = np.minimum(first + wide, np.maximum(room // step, first))
-    return np.where(level > 0, (first + draws.up_to(f"level {side}", cell, last - first)) * step, 0)
+    return np.where(
+        level > 0, (first + draws.up_to(f"level {side}, jitter {float(jitter)}", cell, last - first)) * step, 0
+    )
 
 
 def given_senses(senses: object, instance: Instance, cell: Ints) -> Ints:

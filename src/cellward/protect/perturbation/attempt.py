@@ -15,6 +15,7 @@ from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import LARGEST, Ints
 from cellward.objective import Objective
+from cellward.protect.amounts import is_list
 from cellward.protect.attempt import Attempt, few
 from cellward.protect.lattice.capacity import Capacity, Cut, guards
 from cellward.protect.lattice.linear import row_of
@@ -119,7 +120,9 @@ class PerturbationAttempt(Attempt):
         first, last = -(-lo[cell] // step) * step, hi[cell] // step * step
         none = first > last  # of the grid; what comes of it is seen when the table is brought there
         first, last = np.where(none, lo[cell], first), np.where(none, lo[cell], last)
-        return cell, first + self.draws.up_to("place", cell, (last - first) // step) * step, step
+        # One fraction of two widths would give itself away: another distance is another draw, but for one a cell, which may grow with the values.
+        within = "" if is_list(self.method.within) else f" within {self.method.within}"
+        return cell, first + self.draws.up_to(f"place{within}", cell, (last - first) // step) * step, step
 
     def _drawing_step(self, places: int) -> int:
         """The least whole number, in the table's own unit, whose multiples are all on the grid."""
