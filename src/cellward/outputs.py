@@ -61,6 +61,7 @@ def write_outputs(
 ) -> list[Path]:
     """Write the folder: all files together when it is new, each one whole when it exists, the release last; ``more``: further confidential files."""
     release = protection.release()
+    release.refuse_formulas()
     parts = release.tables() if release.labels.tables else ()
     every = folder_files(len(parts))
     details = {
