@@ -94,6 +94,7 @@ def write_outputs(
     ``inputs``: the files that it was made of, for the manifest.
     """
     release = protection.release()
+    release.refuse_formulas()
     parts = release.tables() if release.labels.tables else ()
     every = folder_files(len(parts))
     details = {

@@ -5,19 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cellward import exact
-from cellward.errors import InputError
+from cellward.errors import InputError, brief
 from cellward.exact import Floats, Ints
 from cellward.files.whole import write_whole
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Publication
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
+
+_FORMULA = re.compile(r"\s*[=@]|[\t\r]|\s*[+-].*[(|!]", re.DOTALL)
+"""What a spreadsheet takes for a formula; after a sign only what calls something, since codes such as -1, +5 or -9 to 0 are ordinary."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -100,8 +106,20 @@ class Release:
             raise InputError(f"{path}: a release is written as CSV; give a name that ends in .csv")
         return write_whole(Path(path), self.to_csv())
 
+    def refuse_formulas(self) -> None:
+        """Refuse labels that a spreadsheet would run: a file that marked them as text would not hold the codes that the certificate names."""
+        used = zip(self.labels.codes, self.labels.index, strict=True)
+        for dim, (codes, index) in zip(self.labels.dims, used, strict=True):
+            for label in (dim, *(codes[k] for k in np.unique(index).tolist())):
+                if _FORMULA.match(label):
+                    raise InputError(
+                        f"{brief(dim)}: a spreadsheet would run the label {brief(label)} as a formula; give it another name, without = + - @ at its "
+                        "beginning"
+                    )
+
     def to_csv(self) -> bytes:
         """The long table as CSV."""
+        self.refuse_formulas()
         columns = self.columns()
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
