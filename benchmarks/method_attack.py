@@ -28,6 +28,8 @@ from cellward.table.sensitivity import Sensitivity
 
 Ints = NDArray[np.int64]
 SHAPES: tuple[tuple[tuple[int, ...], int], ...] = (((2,), 5), ((3,), 5), ((4,), 5), ((5,), 5), ((2, 2), 5), ((2, 3), 3))
+MOST_LEVEL = {5: 3, 3: 1}
+"""The largest level, by base."""
 TOP, TABLES = 30, 150
 
 
@@ -55,20 +57,27 @@ class Small:
 
     @staticmethod
     def of(shape: tuple[int, ...], base: int, seed: int) -> Small:
-        """Counts from 1 to TOP; one to all inner cells at risk, levels from 1 to half the base."""
+        """Counts from 1 to TOP; one to all inner cells at risk, levels from 1 to 3 (base 5) or of 1 (base 3)."""
         rng = np.random.default_rng([seed, base, *shape])
         inner = rng.integers(1, TOP + 1, shape)
         place = np.arange(np.prod([n + 1 for n in shape])).reshape([n + 1 for n in shape])
         inside = place[tuple(slice(n) for n in shape)].ravel()
         cells = np.sort(rng.choice(inside, rng.integers(1, len(inside) + 1), replace=False))
-        return Small(shape, base, with_margins(inner[None])[0], cells, rng.integers(1, base // 2 + 2, len(cells)))
+        return Small(
+            shape, base, with_margins(inner[None])[0], cells, rng.integers(1, MOST_LEVEL[base] + 1, len(cells))
+        )
+
+    @property
+    def below(self) -> Ints:
+        """Levels below: no further than there is room."""
+        return np.minimum(self.level, self.a[self.cells])
 
     def protected(self, **options: Any) -> cw.Protection:
         """What the code makes of it."""
         inner = self.a.reshape([n + 1 for n in self.shape])[tuple(slice(n) for n in self.shape)]
         made = cw.Table.from_array(inner)
-        below, none = np.minimum(self.level, self.a[self.cells]), np.zeros_like(self.level)
-        made = made.with_sensitivity(Sensitivity.of(made.cells, self.cells, below, self.level, none))
+        levels = self.below, self.level, np.zeros_like(self.level)
+        made = made.with_sensitivity(Sensitivity.of(made.cells, self.cells, *levels))
         key = options.pop("key", None)
         return cw.ControlledRounding(self.base, **options).protect(made, key=key)
 
@@ -76,7 +85,7 @@ class Small:
         """How many levels the tables left keep."""
         low, high = left.min(axis=0)[self.cells], left.max(axis=0)[self.cells]
         a, level = self.a[self.cells], self.level
-        return int(((a - low >= np.minimum(level, a)) & (high - a >= level) & (low < high)).sum())
+        return int(((a - low >= self.below) & (high - a >= level) & (low < high)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +114,8 @@ class Brute:
         """Which tables y have their levels kept when v is published."""
         region = self.region(v)
         low, high, mine = region.min(axis=0)[small.cells], region.max(axis=0)[small.cells], y[:, small.cells]
-        return np.all((mine - low >= np.minimum(small.level, mine)) & (high - mine >= small.level), axis=1)
+        below = np.minimum(small.below, mine)
+        return np.all((mine - low >= below) & (high - mine >= small.level), axis=1)
 
     def left(self, v: Ints, small: Small) -> tuple[Ints, Ints]:
         """Tables of which v is a least rounding, of all or of those that keep the levels; and those of the latter kind alone."""
@@ -144,7 +154,7 @@ def show_nearest(report: Report, *, quick: bool) -> None:
         if quick and len(shape) == 1 and shape[0] > 4:
             continue
         brute, count = Brute.of(shape, base), Counter[str]()
-        tables = TABLES if np.prod(shape) < 5 else TABLES // 3
+        tables = TABLES if shape != (5,) else TABLES // 3
         for small, p in releases(shape, base, tables // 10 if quick else tables):
             assert p.scaled is not None
             left, told = brute.left(p.scaled, small)
@@ -167,8 +177,8 @@ def show_nearest(report: Report, *, quick: bool) -> None:
         report.require(count["noted"] == count["tables"] or np.prod(shape) > 4, f"{name}: some results carry no note")
     report.require(shares[2,] > 0.2, "nearest: two cells keep more than measured before")
     report.add(
-        f"Random counts from 1 to {TOP}, one to all inner cells at risk, levels from 1 to half the base, rounded to the nearest table that "
-        "keeps them, external attacker, strict knowledge. Shares of levels that fail: *told* against one who knows the release, which is what "
+        f"Random counts from 1 to {TOP}, one to all inner cells at risk, levels from 1 to 3 (base 5) or of 1 (base 3), rounded to the nearest table "
+        "that keeps them, external attacker, strict knowledge. Shares of levels that fail: *told* against one who knows the release, which is what "
         "is promised; *method* against one who strikes every table of which the release is no least rounding, of all or of those that keep "
         "the levels (`Attacker.knowing_method()`); *and levels* against one who is told the levels as amounts too (`levels_told=True`): "
         "levels must stay secret, whatever the method. Struck by a search of its own; the audit says the same of every cell of every table.\n\n"
