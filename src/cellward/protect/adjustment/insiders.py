@@ -1,7 +1,7 @@
 """Insiders of an adjustment: attackers that know cells are set apart, because nothing is claimed against them; what they know for certain, and guess.
 
 An adjusted value tells nothing of the true one but where it is fixed, so there are no regions that levels could be shown in. An insider knows the
-deviations of its own cells, and sums tie them to others: model.md, "Not guaranteed", and decision 0028 say what follows and what was rejected.
+deviations of its own cells, and sums tie them to others: model.md, "Not guaranteed", and decision 0025 say what follows and what was rejected.
 """
 
 from __future__ import annotations
