@@ -322,12 +322,13 @@ def test_bare_cells_are_called_by_number_in_a_long_file(tmp_path):
         ]
 
 
-def test_a_dimension_called_as_a_column_to_be_written_is_refused(tmp_path):
-    table = cw.Table.from_array([1, 2], dims=["value"])
+def test_a_dimension_called_as_a_column_to_be_written(tmp_path):
+    table = cw.Table.from_array([1, 2], dims=["status"])
     for extension in ("csv", "parquet"):
-        with pytest.raises(cw.InputError, match="a dimension is called 'value'"):
-            write(table, tmp_path / f"t.{extension}")
-    assert not list(tmp_path.iterdir())
+        path = write(table, tmp_path / f"t.{extension}")
+        again = cw.read(path, dims=["status"], value="value", status="cell status")
+        assert again.values.tolist() == table.values.tolist()
+        assert again.labels.columns() == table.labels.columns()
 
 
 # ---- Parquet of others ---------------------------------------------------------------------------------------------------------------------

@@ -45,7 +45,10 @@ def build(path: Path, spec: LongSpec, rows: Sequence[Sequence[Any]], line: Calla
 
 
 def long_columns(table: Table) -> dict[str, list[str]]:
-    """A table as text columns: dimensions (or ``cell``), value, status, and the levels, bounds and costs that are not the usual ones."""
+    """A table as text columns: dimensions (or ``cell``), value, status, and the levels, bounds and costs that are not the usual ones.
+
+    A column whose name a dimension has is called ``cell value``, ``cell status`` and so on.
+    """
     s = table.sensitivity
     out = {name: list(column) for name, column in table.labels.columns().items()}
     extra = {
@@ -61,7 +64,7 @@ def long_columns(table: Table) -> dict[str, list[str]]:
     if table.weight is not None:
         extra["cost"] = exact.texts(table.weight, table.weight_decimals)
     for name, column in extra.items():
-        if name in out:
-            raise InputError(f"a dimension is called {name!r}, as a column to be written is; rename the dimension")
+        while name in out:  # a dimension may be called so
+            name = f"cell {name}"
         out[name] = column
     return out

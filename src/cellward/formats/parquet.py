@@ -62,7 +62,7 @@ def write_parquet(table: Table, path: str | Path) -> Path:
     values = f"DECIMAL(38, {table.decimals})"
     kind = dict.fromkeys(("value", "lpl", "upl", "spl", "lower", "upper"), values)
     kind["cost"] = f"DECIMAL(38, {table.weight_decimals})"
-    types = ["VARCHAR"] * len(table.labels.columns()) + [kind.get(name, "VARCHAR") for name in texts][
+    types = ["VARCHAR"] * len(table.labels.columns()) + [kind.get(name.split()[-1], "VARCHAR") for name in texts][
         len(table.labels.columns()) :
     ]
     return write_texts(texts, Path(path), types)
