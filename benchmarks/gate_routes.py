@@ -104,7 +104,7 @@ def _table(case: GateCase) -> cw.Table:
         dims=list(table.public.dims),
         value="value!",
         hierarchies=_hierarchies(table.trees),
-        missing=table.missing,
+        empty=table.empty,
         status="status!",
         lower=None if table.public.lower is None else 0,
         upper=None if table.public.upper is None else int(table.public.upper),
@@ -311,7 +311,7 @@ def _input(case: GateCase, folder: Path) -> tuple[Path, list[str]]:
     else:
         path.write_text(_csv([list(columns), *zip(*columns.values(), strict=True)], "\t" if kind == ".tsv" else ","))
     words = ["--dims", ",".join(table.public.dims), "--value", "value!", "--status", "status!"]
-    words += ["--missing", table.missing, "--decimals", str(table.decimals)]
+    words += ["--empty", table.empty, "--decimals", str(table.decimals)]
     words += [w for side in ("lpl", "upl", "spl") for w in (f"--{side}", f"{side}!")] if levels else []
     words += ["--lower", "none"] if table.public.lower is None else []
     words += [] if table.public.upper is None else ["--upper", _text(table.public.upper)]
@@ -407,7 +407,7 @@ def _job(case: GateCase, folder: Path) -> Out:
             "dims": list(table.public.dims),
             "value": "value!",
             "status": "status!",
-            "missing": table.missing,
+            "empty": table.empty,
         }
         said["roles"] |= {side: f"{side}!" for side in ("lpl", "upl", "spl") if f"{side}!" in columns}
         said["roles"] |= {"lower": -1_000_000} if table.public.lower is None else {}

@@ -289,9 +289,13 @@ class Job:
     @property
     def key(self) -> bytes | None:
         """The secret of the release: that of the file named, or of the release in the folder; None: to be drawn."""
+        return self.given_key if "folder" not in self._output else key_for(self.folder, self.given_key)
+
+    @property
+    def given_key(self) -> bytes | None:
+        """The secret in the file that the job names; None: it names none."""
         file = self._output.get("key_file")
-        given = None if file is None else read_key(self._beside(file))
-        return given if "folder" not in self._output else key_for(self.folder, given)
+        return None if file is None else read_key(self._beside(file))
 
     @property
     def names_key(self) -> bool:

@@ -25,7 +25,7 @@ def recheck(job: Job, folder: Path) -> checker.Verdict:
     if method is None:
         raise InputError(f"{job.path}: there is no [method], so it makes no release; give the job of the release")
     held = read_manifest(folder)
-    if wrong := differing_output(folder, held, FILES) or differing_input(held, job.inputs, job.key):
+    if wrong := differing_output(folder, held, FILES) or differing_input(held, job.inputs, job.given_key):
         return checker.Verdict(False, wrong)
     table = job.table()
     weights = method.default_weights if job.weights is None else job.weights
@@ -53,6 +53,6 @@ def _differing(job: Job, content: Any, instance: Instance, held: Any) -> str | N
         return "whether levels are ignored is not as the job says"
     if said.get("version") != held["cellward"]:
         return "certificate and manifest are of different versions of cellward"
-    if job.key is not None and not hmac.compare_digest(content["salt"], salt_of(job.key)):
+    if job.given_key is not None and not hmac.compare_digest(content["salt"], salt_of(job.given_key)):
         return "the certificate is salted with another key than the job's"
     return None

@@ -26,7 +26,7 @@ class RandomTable:
     kind: str
     decimals: int
     shown: tuple[Codes, ...]
-    missing: str
+    empty: str
 
     @property
     def trees(self) -> Mapping[str, Sequence[Parents]]:
@@ -102,8 +102,8 @@ def random_table(rng: Random, *, array: bool = False, several: bool = True) -> R
     }
     if not inner:
         return random_table(rng, array=array, several=several)
-    missing = "absent" if array or rng.random() < 0.6 else "zero"
-    if missing == "zero":
+    empty = "absent" if array or rng.random() < 0.6 else "zero"
+    if empty == "zero":
         inner |= {codes: Fraction(0) for codes in product(*map(leaves_of, trees)) if codes not in inner}
     truth = closed(inner, trees)
     upper = None
@@ -119,7 +119,7 @@ def random_table(rng: Random, *, array: bool = False, several: bool = True) -> R
     )
     totals = rng.random() < 0.5 or any(codes not in inner for codes in (*at_risk, *fixed))
     shown = [codes for codes in truth if totals or codes in inner]
-    if missing == "zero":  # rows of 0 may be left out, and are then put in
+    if empty == "zero":  # rows of 0 may be left out, and are then put in
         shown = [codes for codes in shown if truth[codes] or codes in at_risk or codes in fixed or rng.random() < 0.5]
         for k, own in enumerate(trees):  # every code stands somewhere: a flat dimension has no others
             for code in sorted(set(leaves_of(own)) - {codes[k] for codes in shown}):
@@ -127,7 +127,7 @@ def random_table(rng: Random, *, array: bool = False, several: bool = True) -> R
     if rng.random() < 0.3:
         rng.shuffle(shown)
     secret = Secret(truth=truth, at_risk=at_risk, fixed=frozenset(fixed))
-    return RandomTable(public=public, secret=secret, kind=kind, decimals=decimals, shown=tuple(shown), missing=missing)
+    return RandomTable(public=public, secret=secret, kind=kind, decimals=decimals, shown=tuple(shown), empty=empty)
 
 
 def as_equations(table: RandomTable) -> RandomTable:
@@ -156,7 +156,7 @@ def as_equations(table: RandomTable) -> RandomTable:
         kind=table.kind,
         decimals=table.decimals,
         shown=tuple(secret.truth),
-        missing="absent",
+        empty="absent",
     )
 
 

@@ -258,7 +258,7 @@ def test_an_adjusted_table_is_verified_and_written_with_its_proof(folder):
     (p,) = done.protections
     assert p.protected
     assert p.instance.weight.max() == 20_000  # the batch's costs, as in τ-ARGUS
-    assert "off by its level" in done.lines[-1]
+    assert any("off by its level" in line for line in done.lines)
     with (folder / "r.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [Fraction(row["V_CTA"]) for row in rows] == [Fraction(v, 10) for v in p.scaled.tolist()]

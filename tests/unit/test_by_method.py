@@ -1,10 +1,10 @@
 """Attackers who know the method: what an independent search over all tables and all their roundings says, and where none is possible."""
 
-import hashlib
 from itertools import product
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward.audit.audit import NOT_TRIED
@@ -99,7 +99,7 @@ def test_the_nearest_rounding_of_two_cells_gives_levels_away_and_a_keyed_one_doe
         got = []
         for seed in range(30):
             table = with_levels(np.random.default_rng(seed).integers(5, 30, 2), [0], 2)
-            p = cw.ControlledRounding(5, keyed=keyed).protect(table, key=hashlib.sha256(bytes([seed])).digest())
+            p = cw.ControlledRounding(5, keyed=keyed).protect(table, key=key_of(seed))
             found = p.audit(attackers=[cw.Attacker.external(), knows])
             got.append(found.kept(knows.name))
             assert found.kept("external") == (1, 1)
@@ -117,7 +117,7 @@ def test_every_rounding_can_come_of_a_key():
     expected = {v.tobytes() for v in Search((2, 2), 5, [], 0).roundings(table.scaled)}
     seen = set()
     for k in range(120):
-        p = cw.ControlledRounding(5, keyed=True).protect(table, key=hashlib.sha256(bytes([k])).digest())
+        p = cw.ControlledRounding(5, keyed=True).protect(table, key=key_of(k))
         seen.add(p.scaled.tobytes())
     assert seen == expected
     assert p.method["keyed"] is True and p.release() is not None

@@ -595,7 +595,7 @@ def test_a_formula_of_two_tables():
     [
         ('O\'Neill, "Bros" & Co; DROP TABLE', 'O\'Neill, "Bros" & Co; DROP TABLE'),
         ("Зерно 🌾", "Зерно 🌾"),
-        ("  ", "  "),
+        ("Brown  &  Sons ", "Brown  &  Sons "),
         ("a\nb", "'a\\nb'"),
         ("\x1b[31mred", "'\\x1b[31mred'"),
         ("zero\u200bwidth", "'zero\\u200bwidth'"),

@@ -9,6 +9,7 @@ import random
 import shutil
 
 import pytest
+from fixed_keys import key_of
 from typer.testing import CliRunner
 
 import cellward as cw
@@ -19,7 +20,7 @@ from cellward.manifest import key_mark, read_manifest
 from cellward.recheck import recheck
 from cellward.risk.policy import Policy
 
-KEY = bytes(range(32))
+KEY = key_of("manifest")
 JOB = """[input]
 file = "records.csv"
 [roles]

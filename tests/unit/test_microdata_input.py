@@ -404,7 +404,7 @@ NOT_NUMBERS = {
     "2^53 + 1": ("9007199254740993", ".", r"beyond 2\^53"),
     "a large exponent": ("1e99", ".", r"beyond 2\^53 when scaled, where doubles stop being exact; choose a larger unit"),
     "an endless exponent": ("1e999", ".", r"'1e999' is not a number|exponent"),
-    "18 decimals": ("0.123456789012345678", ".", r"up to 18 decimals .*beyond 2\^53 when scaled.*round them (with|to) .*1\d"),
+    "18 decimals": ("0.123456789012345678", ".", r"up to 18 decimals.*beyond 2\^53 when scaled.*round them (with|to) .*1\d"),
 }  # fmt: skip
 
 
@@ -419,10 +419,10 @@ def test_what_is_no_number_is_named(tmp_path, name):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([2**53, 1], r"\(Total\): 9007199254740993 .*beyond 2\^53"),
+        ([2**53, 1], r"\(Total\): its value .*beyond 2\^53"),
         ([2**63 - 1], r"beyond 2\^53"),
         ([2**70, 1], r"beyond 2\^53"),
-        ([2**53] * 2048, r"add up to \d+ .*beyond 2\^53"),
+        ([2**53] * 2048, r"add up.* to a number beyond 2\^53"),
         ([2.0**53 + 2], r"beyond 2\^53"),
         ([1e300], r"beyond 2\^53 .*choose a larger unit"),
         ([float("inf")], r"record 1, column v: an infinite number; fill in a value"),

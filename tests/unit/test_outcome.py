@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fixed_keys import key_of
 
 import cellward as cw
 from cellward.report.sections.outcome import outcome
@@ -42,7 +43,7 @@ def test_an_objective_that_happens_to_be_the_sum_is_not_called_so():
 
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_what_no_certificate_proves_is_the_solvers_word(norm):
-    p = cw.ControlledAdjustment(norm, senses="up", jitter=0, grid=None).protect(LEVELS, key=bytes(32))
+    p = cw.ControlledAdjustment(norm, senses="up", jitter=0, grid=None).protect(LEVELS, key=key_of("outcome"))
     said = lines(p, LEVELS)
     assert p.status == "optimal"
     assert "(least by the solver's word)" in said[1] and "proven" not in said[1]

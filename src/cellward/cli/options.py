@@ -58,3 +58,6 @@ def by_dimension(entries: list[str] | None, option: str, form: str) -> dict[str,
 AS_JSON = typer.Option("--json", help="Print one JSON object and nothing else.")
 ATTACKERS = typer.Option(help="CSV of what attackers know: attacker, the dimensions (or cell), lower, upper.")
 SHOW = typer.Option("--show", help="Also print original and protected values, deviations and risks (confidential).")
+ALLOW_OUTSIDE = typer.Option(
+    "--allow-outside", help="Let the job, and files it names, name files outside their folders."
+)

@@ -10,7 +10,7 @@ import typer
 
 from cellward.cli.exits import BAD_INPUT, FAILED, INFEASIBLE, say
 from cellward.cli.finish import finish
-from cellward.cli.options import AS_JSON, SHOW
+from cellward.cli.options import ALLOW_OUTSIDE, AS_JSON, SHOW
 from cellward.cli.progress import ending_on_interrupt, spinner
 from cellward.errors import InputError
 from cellward.job import Job
@@ -36,9 +36,7 @@ def run(
     statuses: Annotated[
         str, typer.Option(help="Statuses in a batch's outputs: tauargus, sdmx (CONF_STATUS, OBS_STATUS) or rtauargus.")
     ] = "tauargus",
-    allow_outside: Annotated[
-        bool, typer.Option("--allow-outside", help="Let the job, and files it names, name files outside their folders.")
-    ] = False,
+    allow_outside: Annotated[bool, ALLOW_OUTSIDE] = False,
 ) -> None:
     """Do everything from the records to the release as a job file says; the same job makes the same release."""
     if source.suffix.lower() == ".arb":

@@ -10,7 +10,7 @@ import typer
 from cellward.audit.certificate import OF_SUMS, expected_of
 from cellward.audit.verify import main as check
 from cellward.cli.exits import BAD_INPUT, DONE, INFEASIBLE
-from cellward.cli.options import ATTACKERS
+from cellward.cli.options import ALLOW_OUTSIDE, ATTACKERS
 from cellward.cli.reading import read_table, reads_a_table
 from cellward.errors import InputError
 from cellward.formats.attackers import read_attackers
@@ -44,15 +44,18 @@ def verify(
         Path | None,
         typer.Option(help="The job of an output folder (the job's own unless named): all is built anew and compared."),
     ] = None,
+    allow_outside: Annotated[bool, ALLOW_OUTSIDE] = False,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Check certificates exactly, independently of what wrote them; with a table or a job, also that they are of it."""
     paths = certificates or []
+    if job is None and not paths:
+        raise InputError("there is nothing to verify; give an output folder, or certificates with their release")
     if job is not None:
         if table is not None or attackers is not None or weights is not None:
             raise InputError("--job: a job says itself of which table it is; leave out --table, --attackers, --weights")
-        raise typer.Exit(_against_job(job, paths))
+        raise typer.Exit(_against_job(job, paths, outside=allow_outside))
     if table is None and (attackers is not None or weights is not None):
         raise InputError("--attackers and --weights are those of a table; give --table too")
     expected = None
@@ -68,9 +71,9 @@ def verify(
     raise typer.Exit(_files(paths, expected))
 
 
-def _against_job(file: Path, paths: list[Path]) -> int:
+def _against_job(file: Path, paths: list[Path], *, outside: bool) -> int:
     """One folder against a job; the sentence says what holds or what differs."""
-    job = Job.read(file)
+    job = Job.read(file, outside=outside)
     if len(paths) > 1 or (not paths and job.method is None):
         raise InputError("--job: give the one folder that the job made")
     folder = paths[0] if paths else job.folder
