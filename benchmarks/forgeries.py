@@ -37,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "oracles"))
 
 from bank import BANK
+from fixed_keys import key_of
 from results import Report, table, write_section
 
 import cellward as cw
@@ -49,7 +50,7 @@ from cellward.recheck import recheck
 from cellward.table.sensitivity import Sensitivity
 
 Json = Any
-KEY = bytes(range(32))
+KEY = key_of("forgeries")
 TABLE, JOB, RELEASE = "--table", "--job", "the release"
 ALL = (TABLE, JOB, RELEASE)
 REPAIRS = 100_000
@@ -99,7 +100,7 @@ def releases() -> list[Made]:
                 cw.ControlledRounding(10, max_steps=2),
                 cw.CellPerturbation(5, grid=1),
                 cw.CellPerturbation(5, grid=1, objective="nearest"),
-                cw.CellPerturbation(within=4, grid=1),
+                cw.CellPerturbation(within=9, grid=1),
                 cw.ControlledAdjustment(),
             )
         ):

@@ -114,7 +114,7 @@ class Levelled:
     def sensitive(self) -> str:
         asked = self.free.instance.sensitivity
         sides = " / ".join(str(int((side > 0).sum())) for side in (asked.lpl, asked.upl, asked.spl))
-        return f"{len(asked.asked)} ({sides})"
+        return f"{len(asked.levels)} ({sides})"
 
 
 def against_levels(

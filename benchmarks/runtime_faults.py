@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import json
 import os
 import random
 import resource
@@ -39,10 +40,13 @@ from pathlib import Path
 
 import duckdb  # noqa: F401 (loaded once for all runs, as is all below)
 import highspy  # noqa: F401
+from fixed_keys import key_file
 from results import Report, table, write_section
 
 from cellward.cli import main as main_of_cellward
 from cellward.files.scratch import remove_scratch
+from cellward.manifest import MANIFEST
+from cellward.outputs import DETAILS
 from cellward.solve.worker import shut_down
 
 SCRIPT = "runtime_faults.py"
@@ -62,7 +66,7 @@ name = "round"
 base = {base}
 [output]
 folder = "out"
-key = "{key}"
+key_file = "key.txt"
 threads = 1
 """
 FOREIGN = "notes.txt"
@@ -100,10 +104,11 @@ class Bench:
 
 def digests(folder: Path) -> dict[str, str]:
     """The files of a release by their bytes; what names its time or folder is left out."""
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() if path.name != "protection.json" else "present"
-        for path in sorted(folder.iterdir())
-    }
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+    if MANIFEST in found:  # it names the others by their hashes, and must be of these very ones
+        named = json.loads((folder / MANIFEST).read_bytes())["outputs"]
+        found[MANIFEST] = "fits" if all(found.get(name) == digest for name, digest in named.items()) else "does not fit"
+    return {name: "present" if name == DETAILS else digest for name, digest in found.items()}
 
 
 @dataclass
@@ -164,10 +169,10 @@ def prepare(folder: Path) -> Bench:
     rows = [f"A{rng.randrange(12)},R{rng.randrange(8)},F{k},{int(rng.lognormvariate(4, 1.5)) + 1}" for k in range(1500)]
     (home / "records.csv").write_text("activity,region,firm,turnover\n" + "\n".join(rows) + "\n")
     (home / "records.csv").chmod(0o600)
-    key = hashlib.sha256(b"runtime faults").hexdigest()
+    key_file(home / "key.txt", "runtime faults")
     made = []
     for base in (200, 100):
-        (home / "job.toml").write_text(JOB.format(base=base, key=key))
+        (home / "job.toml").write_text(JOB.format(base=base))
         (home / "job.toml").chmod(0o600)
         shutil.rmtree(home / "out", ignore_errors=True)
         began = time.perf_counter()

@@ -294,7 +294,7 @@ def _missed(t: cw.Table, attackers: Sequence[cw.Attacker], truth: Sequence[Any])
     """The first level that the true intervals do not meet, in words."""
     s, unit = t.sensitivity, 10**t.decimals
     for attacker, intervals in zip(attackers, truth, strict=True):
-        for i in set(s.asked.tolist()) - set(attacker.known.tolist()):
+        for i in set(s.levels.cell.tolist()) - set(attacker.known.tolist()):
             low, high = intervals[i]
             a, lpl, upl, spl = (Fraction(int(x[i]), unit) for x in (t.scaled, s.lpl, s.upl, s.spl))
             short = (low is not None and low > a - lpl) or (high is not None and high < a + upl)

@@ -49,6 +49,8 @@ def published_within(r: Reading) -> str | None:
     assert r.v is not None
     for k in r.attackers:
         for i, lpl, upl, spl in k.asked(r.levels):
+            if k.insider:
+                return f"{k.name} knows cells, and nothing is known of what it makes of values by their distance"
             moved = r.v[i] - r.a[i]
             if abs(moved) < spl or not (moved >= upl > 0 or -moved >= lpl > 0 or not (lpl or upl)):
                 return f"cell {i} is published within its levels"

@@ -117,6 +117,8 @@ class Attacker:
     lower: list[Bound]
     upper: list[Bound]
     levels: Levels | None
+    insider: bool
+    """Whether it knows cells."""
 
     @staticmethod
     def read(x: Json, n: int) -> Attacker:
@@ -130,6 +132,7 @@ class Attacker:
             [low.get(i) for i in range(n)],
             [high.get(i) for i in range(n)],
             None if levels is None else Levels.read(levels, n),
+            bool(cells),
         )
 
     def asked(self, levels: Levels) -> list[tuple[int, int, int, int]]:

@@ -62,8 +62,9 @@ def _refusal(case: Case) -> list[str]:
     try:
         p = case.protect()
     except cw.InputError as error:
-        return [] if "to draw its value from" in str(error) else [f"seed {case.seed}: {error}"]
-    return [f"seed {case.seed}: {p.status}, though levels leave too little to draw from"]
+        return [] if "is too near to the levels of" in str(error) else [f"seed {case.seed}: {error}"]
+    single = p.status == "infeasible" and p.engine == "levels of single cells"  # no distance could meet them
+    return [] if single else [f"seed {case.seed}: {p.status}, though levels leave too little to draw from"]
 
 
 def _faults(case: Case, p: cw.Protection, seen: Counter[str]) -> Iterator[str]:

@@ -167,7 +167,7 @@ class _Sketch:
         elif mode == "any":
             status |= dict.fromkeys(rng.sample(sorted(values), min(len(values), rng.randint(1, 4))), "z")
         if rng.random() < 0.2:
-            status |= {key: rng.choice("um") for key in values if status[key] == "s" and rng.random() < 0.3}
+            status |= {key: rng.choice("ms") for key in values if status[key] == "s" and rng.random() < 0.3}
         floor = None if self.negative or rng.random() < 0.1 else 0
         lower, upper = dict.fromkeys(values, floor), dict.fromkeys(values, None)
         bounded = rng.random() < 0.3

@@ -47,6 +47,8 @@ def valid_certificates(seed: int = 0) -> Iterator[tuple[str, Json]]:
         weights: Any = case.weights
         if isinstance(weights, list):  # those that are 0 count only beside their table, check 8
             weights = [max(weight, 1) for weight in weights]
+        if isinstance(weights, str) and weights == "table" and not case.table.weight.all():
+            weights = None
         for name, content in _rounded(case.kind, case.table, case.base, weights, rng):
             kind = f"{case.kind}, infeasible" if content["printed"] is None else case.kind
             kind += ", searched" if len(content["bound"]["tree"]) > 1 else ""
@@ -244,7 +246,10 @@ def _certified(
             s = asked.sensitivity
             moved = np.where(s.lpl > 0, np.abs(v - a), 0)
             asked = asked.with_sensitivity(Sensitivity(s.status, moved, moved, np.zeros(made.cells, np.int64)))
-        instance = Instance.of(asked, attackers=_attackers(made, rng))
+        attackers = _attackers(made, rng)
+        if not knowledge.intervals:  # nothing is claimed against insiders
+            attackers = [one for one in attackers if not len(one.cell)]
+        instance = Instance.of(asked, attackers=attackers or None)
         evidence = show_levels(instance, releases.published(v, knowledge))
         if evidence.protected:
             break

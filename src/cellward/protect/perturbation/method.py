@@ -107,7 +107,9 @@ class CellPerturbation(Method):
         if self.grid is None and not self.ignore_levels and any(attacker.whole for attacker in instance.attackers):
             name = next(attacker.name for attacker in instance.attackers if attacker.whole)
             return f"attacker {name} knows that values are whole, which fractions would not be kept from; give a grid, such as grid=1"
-        return None if self.form == "base" or self.ignore_levels else self._too_near(instance)
+        if self.form == "base" or self.ignore_levels or self.unreachable(instance):
+            return None  # what no distance could meet is told as such
+        return self._too_near(instance)
 
     def _too_near(self, instance: Instance) -> str | None:
         """The cell whose levels leave less than twice their span to draw its value from: whoever knows their rule would come too near (model.md)."""
@@ -126,8 +128,8 @@ class CellPerturbation(Method):
                     exact.short(int(x[i]), instance.decimals) for x in (asked.lpl, asked.upl, t, span + (span + 1) // 2)
                 )
                 return (
-                    f"within={given} leaves {name}, which asks for {lpl} below and {upl} above, less than twice that to draw its value from; "
-                    f"give a distance of at least {least}, one and a half times both levels"
+                    f"within={given} is too near to the levels of {name}, {lpl} below and {upl} above: its value would be drawn from less than "
+                    f"twice their span, and whoever knows them comes near the truth; give at least {least}, one and a half times both levels"
                 )
         return None
 
