@@ -29,7 +29,7 @@ def recheck(job: Job, folder: Path) -> checker.Verdict:
         return checker.Verdict(False, wrong)
     table = job.table()
     weights = method.default_weights if job.weights is None else job.weights
-    instance = Instance.of(table, weights=weights, attackers=job.attackers(table))
+    instance = method.covered(Instance.of(table, weights=weights, attackers=job.attackers(table)))
     expected = expected_of(table, weights="equal" if weights is None else weights, attackers=instance.attackers)
     try:
         verdict, content = checker.check_file(folder / CERTIFICATE, expected)

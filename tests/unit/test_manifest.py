@@ -157,6 +157,15 @@ def test_an_input_that_was_changed_is_found_before_it_is_read(job, name, text):
     held_against(job, f"({name}) is not the one that the release was made of")
 
 
+def test_an_adjustment_is_held_against_its_job_though_nothing_is_claimed_of_insiders(job):
+    method = 'name = "adjust"\n[output]\nfolder = "adjusted"'
+    text = JOB.replace('name = "round"\nbase = 50\nmax_steps = 3\n[output]\nfolder = "out"', method)
+    (job / "job.toml").write_text(text)
+    assert call("run", job / "job.toml").exit_code == 0
+    said = call("verify", "--job", job / "job.toml")
+    assert (said.exit_code, "adjusted: holds" in said.output) == (0, True), said.output
+
+
 def test_another_key_is_found(job):
     (job / "key.txt").write_text(bytes(reversed(KEY)).hex() + "\n")
     held_against(job, "the key is not the one that the release was made with")

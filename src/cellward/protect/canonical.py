@@ -73,8 +73,10 @@ class CanonicalOrder:
         publication = None if found.publication is None else found.publication.take(cells)
         own = instance.finer(found.instance.beyond - instance.beyond)
         if {one.name for one in found.instance.attackers} != {one.name for one in instance.attackers}:
-            # A method may set some aside, of whom nothing is claimed.
-            own = replace(own, attackers=tuple(one.permuted(cells) for one in found.instance.attackers))
+            # A method may set some aside, of whom nothing is claimed; the others stand in their own order, and new ones last.
+            place = {one.name: k for k, one in enumerate(instance.attackers)}
+            kept = sorted(found.instance.attackers, key=lambda one: place.get(one.name, len(place)))
+            own = replace(own, attackers=tuple(one.permuted(cells) for one in kept))
         made = replace(
             found,
             instance=own,

@@ -78,6 +78,10 @@ class Method(ABC):
     def accepts(self, instance: Instance) -> str | None:
         """None when the method can guarantee what the instance asks; otherwise the reason why not, with the remedy."""
 
+    def covered(self, instance: Instance) -> Instance:
+        """The instance with the attackers against whom something is claimed."""
+        return instance
+
     @abstractmethod
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """Solve one instance; whatever must stay secret is drawn from the key. The Protection checks itself exactly when it is made."""

@@ -133,6 +133,10 @@ class ControlledAdjustment(Method):
         outside, insiders = set_apart(instance)
         return AdjustmentAttempt(self, outside, budget, key, insiders).solve()
 
+    def covered(self, instance: Instance) -> Instance:
+        """Without those that know cells, of whom nothing is claimed."""
+        return set_apart(instance)[0]
+
     def permuted(self, instance: Instance, order: Ints) -> Self:
         """Senses of the cells at risk alone become one a cell, which follows the cells."""
         if isinstance(self.senses, str):

@@ -34,6 +34,13 @@ def outcome(result: Protection, table: Table) -> Section:
     )
 
 
+def without_levels(result: Protection) -> int:
+    """How many cells at risk have no level of their own, and are kept from exact disclosure only."""
+    s = result.instance.sensitivity
+    given = (s.lpl > 0) | (s.upl > 0) | (s.spl > 0)
+    return int((~given[s.unsafe]).sum())
+
+
 def notes(result: Protection) -> list[str]:
     """What the method has to say of its result."""
     method = method_titled(result.method.get("name"))
@@ -104,6 +111,8 @@ def _shown(result: Protection) -> str:
         return "protection: NOT LOOKED AT, the levels were ignored (--ignore-levels)"
     evidence, count = result.evidence, len(result.instance.attackers)
     head = f"protected: {evidence.requirements:,} requirements against {count:,} attacker{'s' * (count > 1)}"
+    if bare := without_levels(result):
+        head += f" ({bare:,} cell{'s' * (bare > 1)} at risk without a level: of each a unit at least is kept unknown)"
     if result.knowledge is not None and not result.knowledge.intervals:
         return f"{head} met by distance: each value is published at least its level away from the truth; insiders are not covered"
     sums = "" if result.sums is None else (

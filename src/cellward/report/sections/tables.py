@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from cellward import exact
 from cellward.protection import Protection
 from cellward.report.section import Beside, Block, Figures, Lines, Section
+from cellward.risk.attacker import Attacker
 from cellward.table.labels import Labels
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_LISTED = 40, 12, 20
+_MOST_AUDITED, _AUDIT_S = 2000, 2.0
+"""Cells of a table, and seconds, up to which it is also said what attackers can tell."""
 
 
 def tables(result: Protection) -> Section:
@@ -29,13 +34,32 @@ def tables(result: Protection) -> Section:
         blocks.append(Beside(pivot.figures("Original (confidential)", before), pivot.figures("Protected", after)))
     if unsafe:
         lines = [f"Cells at risk ({len(unsafe)}){', marked * above' if pivot is not None else ''}:"]
+        told = _told(result, unsafe[:_MOST_LISTED])
         lines += [
-            f"  {instance.labels.name(i)}: {before[i]} is {f'published as {after[i]}' if after[i] else 'withheld'}"
+            f"  {instance.labels.name(i)}: {before[i]} is {f'published as {after[i]}' if after[i] else 'withheld'}{told.get(i, '')}"
             for i in unsafe[:_MOST_LISTED]
         ]
         lines += [f"  … and {len(unsafe) - _MOST_LISTED} more"] if len(unsafe) > _MOST_LISTED else []
         blocks.append(Lines((*lines, "")))
     return Section("tables", tuple(blocks))
+
+
+def _told(result: Protection, cells: list[int]) -> dict[int, str]:
+    """What anybody can tell of these cells, as a clause each, where it is told in intervals and a moderate table makes it a matter of moments."""
+    known = result.knowledge
+    if known is None or not known.intervals or result.instance.cells > _MOST_AUDITED:
+        return {}
+    found = result.audit(cells=cells, attackers=[Attacker.external()], time_limit_s=_AUDIT_S)
+    ends = zip(found.intervals["cell"].tolist(), found.ends, found.intervals["exact"].tolist(), strict=True)
+    return {
+        i: f", and anybody can tell that it is {_number(low)} to {_number(high)}"
+        for i, (low, high), exactly in ends
+        if exactly and low is not None and high is not None
+    }
+
+
+def _number(end: int | Fraction) -> str:
+    return f"{float(end):,.12g}"
 
 
 class _Pivot:
