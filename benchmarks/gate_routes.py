@@ -128,6 +128,7 @@ def _array(table: RandomTable) -> cw.Table:
         dims=list(table.public.dims),
         codes=codes,
         decimals=table.decimals,
+        upper=None if table.public.upper is None else int(table.public.upper),
         **({"lower": None} if table.public.lower is None else {}),
     )
     levelled = {c: tuple(map(_text, own)) for c, own in table.secret.at_risk.items() if any(own)}
