@@ -26,6 +26,7 @@ from cellward.protect.lattice.linear import unit_of
 from cellward.protect.lattice.problem import Block, Found
 from cellward.protect.lattice.stretch import Road
 from cellward.protect.lattice.walk import solve_walk
+from cellward.protect.lattice.whole_search import SEARCHERS, question_of_all
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
@@ -34,8 +35,6 @@ from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 from cellward.table.relations import ranges
 
-STARTERS = 8
-"""CP-SAT's threads for a first rounding: its searchers for one come in with the eighth, whatever the number of cores."""
 WALK_SHARE = 0.98
 """The part of the time left that the walk may take."""
 ELIGIBLE = 0.5
@@ -81,6 +80,8 @@ class Improvement:
             search.walk()
         if search.going:
             search.neighbourhoods()
+        if search.going and budget.limited:
+            search.whole()
         return search.found()
 
     def start(self, block: Block, budget: Budget) -> Found:
@@ -96,7 +97,7 @@ class _ImprovementSearch:
     def __init__(self, effort: Improvement, block: Block, budget: Budget) -> None:
         self.effort, self.block, self.budget = effort, block, budget
         self.part, self.vertex, self.model = block.part, block.x, block.problem.model
-        self.question, self.unit, used = block.question(self.model.columns.cost)
+        self.question, self.unit, used = question_of_all(block.problem, block.part)
         question, common = self.question, self.model.common[used]
         self.floor = float(question.cost @ self.vertex)
         duals = None if block.problem.rows else block.multipliers[used] * common / self.unit
@@ -191,10 +192,18 @@ class _ImprovementSearch:
                     self.take(whole, "CP-SAT around the fractional columns")
                 size *= 3
         if self.x is None and not self.budget.over:
-            many = self.budget.part(threads=STARTERS)
+            many = self.budget.part(threads=SEARCHERS)
             outcome = ask(solve_cpsat, self.question, columns=len(whole), budget=many, start=self.vertex, first=True)
             if outcome.x is not None:
                 self.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
+
+    def whole(self) -> None:
+        """All columns at once from the best table, for what is left of the time."""
+        assert self.x is not None
+        many, start = self.budget.part(threads=SEARCHERS), self.x.astype(float)
+        outcome = ask(solve_cpsat, self.question, columns=len(start), budget=many, start=start)
+        if outcome.x is not None:
+            self.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
 
     # ---- neighbourhoods --------------------------------------------------------------------------------------------------------------------
 
