@@ -133,7 +133,7 @@ def test_a_distance_that_leaves_too_little_to_draw_from_is_refused_with_the_reme
     for within in (3, 5, 8):
         with pytest.raises(
             cw.InputError,
-            match=r"\(1, 1\), which asks for 3 below and 3 above, .* at least 9, one and a half times both levels$",
+            match=r"too near to the levels of \(1, 1\), 3 below and 3 above: .* at least 9, one and a half times both levels$",
         ):
             cw.CellPerturbation(within=within).protect(table)
     assert cw.CellPerturbation(within=9).protect(table).protected
