@@ -104,11 +104,20 @@ class Labels:
         """
         if not self.dims:
             return np.arange(self.cells, dtype=np.int64)
-        keys = []
+        keys = [np.zeros(self.cells, np.int64)]
+        size = 1
         for k in self.sorted_dims:
             own = sorted((code == self.totals[k], len(code), code) for code in self.codes[k])
             rank = {code: r for r, (_, _, code) in enumerate(own)}
-            keys.append(np.array([rank[code] for code in self.codes[k]], np.int64)[self.index[k]])
+            ranks = np.array([rank[code] for code in self.codes[k]], np.int64)[self.index[k]]
+            size *= len(own)
+            if size > 2**62:  # one number has no room for more
+                keys.append(ranks)
+                size = len(own)
+            else:
+                keys[-1] = keys[-1] * len(own) + ranks
+        if len(keys) == 1 and bool(np.all(keys[0][1:] > keys[0][:-1])):
+            return np.arange(self.cells, dtype=np.int64)
         return np.lexsort(keys[::-1]).astype(np.int64)
 
     @property
