@@ -18,15 +18,18 @@ LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
 
 
 class ShownLevels:
-    """What is shown of the levels of one instance by what is published of it."""
+    """What is shown of the levels of one instance by what is published of it; ``found``: the evidence, once it was looked for."""
 
     def __init__(self, instance: Instance, publication: Publication) -> None:
         self.instance, self.publication = instance, publication
+        self.found: Evidence | None = None
 
-    @cached_property
+    @property
     def evidence(self) -> Evidence:
         """Witness tables, or the requirements that fail."""
-        return show_levels(self.instance, self.publication)
+        if self.found is None:
+            self.found = show_levels(self.instance, self.publication)
+        return self.found
 
     @cached_property
     def sums(self) -> Shown | None:
@@ -65,16 +68,15 @@ class Shown:
         same = np.array_equal(mine.start, known.start)
         return Shown(self.instance, mine, self.sought, self.status, other.levels) if same else self
 
-    def known(self, evidence: Evidence) -> Shown:
-        """The same with this evidence, which was found of the same publication in another order of its cells."""
+    def known(self, evidence: Evidence) -> None:
+        """Take this evidence, which was found of the same publication in another order of its cells, instead of looking for it again."""
         assert self.levels is not None
-        self.levels.__dict__["evidence"] = evidence
-        return self
+        self.levels.found = evidence
 
     @property
     def found(self) -> Evidence | None:
         """The evidence, where it was looked for already."""
-        return None if self.levels is None else self.levels.__dict__.get("evidence")
+        return None if self.levels is None else self.levels.found
 
     @property
     def evidence(self) -> Evidence:
