@@ -49,6 +49,10 @@ class Budget:
         if self.whole is not None:
             self.whole.stop()
 
+    def end(self) -> None:
+        """Nobody waits for this part any more: no time is left of it, all of it of what it is a part of."""
+        self.stopped = True
+
     def again(self) -> Budget:
         """As much once more, from now on."""
         return replace(self)

@@ -128,9 +128,9 @@ def _solve(
     if len(model.coefs) == 0:
         return _solve_box(model, began)
 
-    answer = _ask(model, options | _limits(budget), start, absolute_gap, stoppable=stoppable)
+    answer = _ask(model, options | limits(budget), start, absolute_gap, stoppable=stoppable)
     if answer.verdict == "unsettled":
-        answer = _settle(model, options | _limits(budget), stoppable=stoppable)
+        answer = _settle(model, options | limits(budget), stoppable=stoppable)
     solver = f"HiGHS {answer.version} {method}"
     limit_reached = answer.verdict == "limit"
     bound = answer.mip_bound if method == "MIP" else -math.inf
@@ -406,7 +406,8 @@ def check_shape(model: LinearModel) -> None:
             raise SolverError(f"The linear model's {name} may hold numbers and {-never}, but neither nan nor {never}.")
 
 
-def _limits(budget: Budget) -> dict[str, object]:
+def limits(budget: Budget) -> dict[str, object]:
+    """What a budget leaves, in HiGHS' words."""
     left = budget.left
     return {
         "time_limit": math.inf if left is None else left,

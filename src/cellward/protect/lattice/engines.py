@@ -12,15 +12,16 @@ import numpy as np
 from cellward.protect.engine import first_answer
 from cellward.protect.lattice.along_cycles import AlongCycles
 from cellward.protect.lattice.flow_in_worker import FlowInWorker
+from cellward.protect.lattice.portfolio import Portfolio
 from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
 from cellward.protect.lattice.repaired_vertex import RepairedVertex
 from cellward.protect.lattice.staged_flow import StagedFlow
 from cellward.protect.lattice.vertex import VertexThenBlocks
 from cellward.solve.budget import Budget
 
-ENGINES: tuple[LatticeEngine, ...] = (StagedFlow(), FlowInWorker(), VertexThenBlocks())
+ENGINES: tuple[LatticeEngine, ...] = (StagedFlow(), FlowInWorker(), Portfolio(), VertexThenBlocks())
 """For the least table."""
-ANY_TABLE: tuple[LatticeEngine, ...] = (StagedFlow(), AlongCycles(), RepairedVertex())
+ANY_TABLE: tuple[LatticeEngine, ...] = (StagedFlow(), AlongCycles(), Portfolio(any_table=True), RepairedVertex())
 """For some table, as fast as possible."""
 
 

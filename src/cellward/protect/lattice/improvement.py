@@ -19,21 +19,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
+from cellward.protect.lattice.best_table import BestTable, ceiling
 from cellward.protect.lattice.layers import codes_of, sides_of
-from cellward.protect.lattice.linear import unit_of
+from cellward.protect.lattice.neighbourhoods import Neighbourhoods
 from cellward.protect.lattice.problem import Block, Found
 from cellward.protect.lattice.stretch import Road
 from cellward.protect.lattice.walk import solve_walk
-from cellward.protect.lattice.whole_search import SEARCHERS, question_of_all
+from cellward.protect.lattice.whole_search import SEARCHERS
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
 from cellward.solve.highs import solve_lp, solve_mip
-from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
-from cellward.table.relations import ranges
 
 WALK_SHARE = 0.98
 """The part of the time left that the walk may take."""
@@ -82,13 +80,13 @@ class Improvement:
             search.neighbourhoods()
         if search.going and budget.limited:
             search.whole()
-        return search.found()
+        return search.table.found()
 
     def start(self, block: Block, budget: Budget) -> Found:
         """The first rounding found."""
         search = _ImprovementSearch(self, block, budget)
         search.start()
-        return search.found()
+        return search.table.found()
 
 
 class _ImprovementSearch:
@@ -97,33 +95,23 @@ class _ImprovementSearch:
     def __init__(self, effort: Improvement, block: Block, budget: Budget) -> None:
         self.effort, self.block, self.budget = effort, block, budget
         self.part, self.vertex, self.model = block.part, block.x, block.problem.model
-        self.question, self.unit, used = question_of_all(block.problem, block.part)
-        question, common = self.question, self.model.common[used]
-        self.floor = float(question.cost @ self.vertex)
-        duals = None if block.problem.rows else block.multipliers[used] * common / self.unit
+        self.table = BestTable(block.problem, block.part)
+        question, used = self.table.question, self.table.used
+        self.question = question
+        if block.problem.tellable:
+            self.table.floor = max(self.table.floor, ceiling(float(question.cost @ self.vertex)))
+        duals = None if block.problem.rows else block.multipliers[used] * self.model.common[used] / self.table.unit
         self.rng = np.random.default_rng(budget.seed)
-        self.x: Ints | None = None
-        self.target = math.ceil(self.floor - 1e-6 * max(1.0, abs(self.floor)))
-        self.step = 1
+        self.near = Neighbourhoods(self.model, self.part, question, self.rng)
         self.two = budget.threads > 1 and bool(np.all(question.row_lower == question.row_upper))
-        self.engines: list[str] = []
-        self.cost = question.cost.astype(np.int64)
-        self.row = np.repeat(np.arange(question.rows, dtype=np.int64), np.diff(question.indptr))
-        self.by_column = np.argsort(question.indices, kind="stable")
-        self.pointer = np.concatenate(([0], np.cumsum(np.bincount(question.indices, minlength=question.columns))))
+        self.cost = self.table.cost
         self.guide = self._reduced_costs(duals)
         self.reduced = np.abs(self.guide)
 
-    def found(self) -> Found:
-        """What came of it, with the relaxation's bound."""
-        engine = " + ".join(self.engines)
-        if self.x is None:
-            return Found("unknown", engine)
-        value, least = int(self.model.columns.cost[self.part] @ self.x), self.model.least(self.part)
-        if self.block.problem.tellable:
-            floor = self.unit * math.ceil(self.floor - 1e-6 * max(1.0, abs(self.floor)))
-            least = max(least, min(value, floor))
-        return Found("optimal" if least == value else "feasible", engine, self.x, least)
+    @property
+    def x(self) -> Ints | None:
+        """The best rounding so far."""
+        return self.table.x
 
     def _reduced_costs(self, duals: Floats | None) -> Floats:
         q = self.question
@@ -133,45 +121,13 @@ class _ImprovementSearch:
             duals = outcome.row_duals
         if duals is None:
             return q.cost.copy()
-        reduced = q.cost - np.bincount(q.indices, q.coefs * duals[self.row], minlength=q.columns)
+        reduced = q.cost - np.bincount(q.indices, q.coefs * duals[self.table.row], minlength=q.columns)
         return np.asarray(np.where(np.abs(reduced) < _WHOLE, 0.0, reduced))
-
-    @property
-    def value(self) -> int:
-        assert self.x is not None
-        return int(self.cost @ self.x)
 
     @property
     def going(self) -> bool:
         """Whether there is a rounding, a better one is possible, and nobody wants us to stop."""
-        return self.x is not None and self.value > self.target and not self.budget.over
-
-    def take(self, x: Ints, engine: str) -> bool:
-        """Believe a point if it is a rounding, keep it if it costs no more than the best; whether it costs less."""
-        q = self.question
-        activity = np.zeros(q.rows, np.int64)
-        np.add.at(activity, self.row, q.coefs.astype(np.int64) * x[q.indices])
-        if np.any((activity < q.row_lower) | (activity > q.row_upper)) or np.any((x < q.lower) | (x > q.upper)):
-            raise SolverError(
-                f"{engine} gave a point that is no rounding of a block of {q.columns} columns; nothing is released"
-            )
-        better = self.x is None or int(self.cost @ x) < self.value
-        if better and engine not in self.engines:
-            self.engines.append(engine)
-        if self.x is None:
-            self._raise_target(x)
-        if better or int(self.cost @ x) == self.value:
-            self.x = x
-        return better
-
-    def _raise_target(self, x: Ints) -> None:
-        """All roundings cost the same up to multiples of a unit (see leaf_costs), so a floor rounds up to the next of them."""
-        unit = unit_of(self.model.columns.cost[self.part])
-        leaf = self.block.leaf_costs[self.part] // unit
-        step = unit_of(leaf)
-        away = int(self.cost @ x) - int(leaf @ x)
-        self.step = step
-        self.target = max(self.target, away + step * -((away - self.target) // step))
+        return self.x is not None and not self.table.done and not self.budget.over
 
     # ---- start -----------------------------------------------------------------------------------------------------------------------------
 
@@ -180,22 +136,22 @@ class _ImprovementSearch:
         whole = np.clip(np.rint(self.vertex), self.question.lower, self.question.upper).astype(np.int64)
         broken = np.flatnonzero(np.abs(self.vertex - whole) > _WHOLE)
         if not len(broken):
-            self.take(whole, "HiGHS LP")
+            self.table.take(whole, "HiGHS LP")
             return
         if len(broken) <= self.effort.few_broken * len(whole):
             size = max(SMALLEST, 20 * len(broken))
             while self.x is None and not self.budget.over and size < len(whole):
-                free = self.around(broken, size, self.reduced >= 0)
-                outcome = ask(solve_cpsat, self.restricted(free, whole), columns=len(free), budget=self._share())
+                free = self.near.around(broken, size, self.reduced >= 0)
+                outcome = ask(solve_cpsat, self.near.restricted(free, whole), columns=len(free), budget=self._share())
                 if outcome.x is not None:
                     whole[free] = np.rint(outcome.x).astype(np.int64)
-                    self.take(whole, "CP-SAT around the fractional columns")
+                    self.table.take(whole, "CP-SAT around the fractional columns")
                 size *= 3
         if self.x is None and not self.budget.over:
             many = self.budget.part(threads=SEARCHERS)
             outcome = ask(solve_cpsat, self.question, columns=len(whole), budget=many, start=self.vertex, first=True)
             if outcome.x is not None:
-                self.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
+                self.table.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
 
     def whole(self) -> None:
         """All columns at once from the best table, for what is left of the time."""
@@ -203,7 +159,7 @@ class _ImprovementSearch:
         many, start = self.budget.part(threads=SEARCHERS), self.x.astype(float)
         outcome = ask(solve_cpsat, self.question, columns=len(start), budget=many, start=start)
         if outcome.x is not None:
-            self.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
+            self.table.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
 
     # ---- neighbourhoods --------------------------------------------------------------------------------------------------------------------
 
@@ -236,7 +192,7 @@ class _ImprovementSearch:
                     weight = np.where(eligible, self.reduced * away, 0.0) / (1 + tried) ** 2
                     weight = weight if weight.any() else eligible.astype(float)
                     seed = self.rng.choice(len(weight), 1, p=weight / weight.sum())
-                    free = self.around(seed, int(way.size), eligible)
+                    free = self.near.around(seed, int(way.size), eligible)
                     tried[free] += 1
                 chosen.append((way, free))
                 eligible = eligible.copy()
@@ -262,9 +218,9 @@ class _ImprovementSearch:
             x = self.x.copy()
             if outcome.x is not None:
                 x[free] = np.rint(outcome.x).astype(np.int64)
-            gain = int(self.cost @ x) < self.value
+            gain = int(self.cost @ x) < self.table.value
             if gain:
-                self.take(x, f"{way.by} neighbourhoods")
+                self.table.take(x, f"{way.by} neighbourhoods")
             way.learn(
                 gain=gain,
                 solved=outcome.status == "optimal",
@@ -282,12 +238,12 @@ class _ImprovementSearch:
     def _by_cpsat(self, free: Ints, budget: Budget) -> Outcome:
         assert self.x is not None
         start = self.x[free].astype(float)
-        return ask(solve_cpsat, self.restricted(free, self.x), columns=len(free), budget=budget, start=start)
+        return ask(solve_cpsat, self.near.restricted(free, self.x), columns=len(free), budget=budget, start=start)
 
     def _by_highs(self, free: Ints, budget: Budget) -> Outcome:
         assert self.x is not None
-        gap = self.step - 1e-3
-        return ask(solve_mip, self.restricted(free, self.x), columns=len(free), budget=budget, absolute_gap=gap)
+        gap = self.table.step - 1e-3
+        return ask(solve_mip, self.near.restricted(free, self.x), columns=len(free), budget=budget, absolute_gap=gap)
 
     def _some_layers(self, layers: list[Ints], eligible: Bools, size: int) -> Ints:
         """Random layers of a random dimension until there are enough columns."""
@@ -298,52 +254,6 @@ class _ImprovementSearch:
         chosen = np.zeros(len(many), bool)
         chosen[order[:enough]] = True
         return np.flatnonzero(eligible & chosen[code])
-
-    def around(self, seeds: Ints, size: int, eligible: Bools) -> Ints:
-        """Seeds, and eligible columns that share a row with them, or with those, and so on, about as many as asked."""
-        q = self.question
-        inside = np.zeros(q.columns, bool)
-        inside[seeds] = True
-        seen = np.zeros(q.rows, bool)
-        edge, many = seeds, len(seeds)
-        while len(edge) and many < size:
-            rows = np.unique(self.row[self.by_column[ranges(self.pointer[edge], self.pointer[edge + 1])]])
-            rows = self.rng.permutation(rows[~seen[rows]])
-            found: list[Ints] = []
-            for row in rows.tolist():
-                seen[row] = True
-                column = q.indices[q.indptr[row] : q.indptr[row + 1]]
-                column = column[eligible[column] & ~inside[column]]
-                inside[column] = True
-                found.append(column)
-                many += len(column)
-                if many >= size:
-                    break
-            edge = np.concatenate(found) if found else edge[:0]
-        return np.flatnonzero(inside)
-
-    def restricted(self, free: Ints, x: Ints) -> LinearModel:
-        """The question about some columns, the others fixed."""
-        q = self.question
-        rows = np.unique(self.row[self.by_column[ranges(self.pointer[free], self.pointer[free + 1])]])
-        entry = ranges(q.indptr[rows], q.indptr[rows + 1])
-        row = np.repeat(np.arange(len(rows)), q.indptr[rows + 1] - q.indptr[rows])
-        place = np.full(q.columns, -1, np.int64)
-        place[free] = np.arange(len(free))
-        column, coef = place[q.indices[entry]], q.coefs[entry]
-        held = np.bincount(row, np.where(column < 0, coef * x[q.indices[entry]], 0.0), minlength=len(rows))
-        keep = column >= 0
-        return LinearModel(
-            cost=q.cost[free],
-            lower=q.lower[free],
-            upper=q.upper[free],
-            indptr=np.concatenate(([0], np.cumsum(np.bincount(row[keep], minlength=len(rows))))).astype(np.int64),
-            indices=column[keep],
-            coefs=coef[keep],
-            row_lower=q.row_lower[rows] - held,
-            row_upper=q.row_upper[rows] - held,
-            integer=np.ones(len(free), bool),
-        )
 
     # ---- walk ------------------------------------------------------------------------------------------------------------------------------
 
@@ -359,9 +269,9 @@ class _ImprovementSearch:
         limit = None if self.budget.left is None else WALK_SHARE * self.budget.left
         most = self.effort.walk_positions if limit is None else math.inf
         part = self.budget.part(limit)
-        outcome = ask(solve_walk, road, columns=len(self.part), budget=part, target=self.target, positions=most)
+        outcome = ask(solve_walk, road, columns=len(self.part), budget=part, target=self.table.target, positions=most)
         if outcome.x is not None:
-            self.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")
+            self.table.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")
 
 
 @dataclass(eq=False)

@@ -42,11 +42,21 @@ def sides_of(model: LatticeModel, part: Ints, question: LinearModel) -> list[Sid
     return [side for side in sides if side is not None]
 
 
+def _position(index: Ints) -> Ints:
+    """Equal numbers, from 0 on, for cells with equal codes."""
+    out = np.zeros(index.shape[1], np.int64)
+    for each in index:
+        out = np.unique(out * (int(each.max(initial=0)) + 1) + each, return_inverse=True)[1].ravel().astype(np.int64)
+    return out
+
+
 def _side(relations: Relations, index: Ints, along: Bools, d: int, codes: int, number: Ints) -> Side | None:
     """One dimension, or None where its layers are no networks or no two of its codes stand in the same equations."""
-    _, position = np.unique(np.delete(index, d, axis=0), axis=1, return_inverse=True)
-    position, code = position.ravel().astype(np.int64), index[d]
+    position, code = _position(np.delete(index, d, axis=0)), index[d]
     positions = int(position.max()) + 1
+    full = np.bincount(code, minlength=codes) == positions
+    if np.count_nonzero(full) < 2:
+        return None  # in sparse tables no two codes have all the cells
     mark = np.random.default_rng(20100915).integers(1, 2**62, max(positions, codes))
     layer = code[relations.indices[relations.indptr[:-1]]]
     seen = relations.sums(relations.coefs * mark[position[relations.indices]])
@@ -54,7 +64,7 @@ def _side(relations: Relations, index: Ints, along: Bools, d: int, codes: int, n
     known, one = np.unique(print_[1], return_index=True)
     pairs = np.unique(print_, axis=1)
     whole = np.bincount(pairs[0], minlength=codes) == len(known)
-    whole &= np.bincount(code, minlength=codes) == positions
+    whole &= full
     taken = relations.take(np.flatnonzero(~along)[one])
     flat = Relations.from_entries(
         positions, taken.equations, taken.row, position[taken.indices], taken.coefs, np.zeros(taken.equations, np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,6 @@ from cellward.protect.lattice.branch_and_bound import BranchAndBound
 from cellward.protect.lattice.improvement import Improvement
 from cellward.protect.lattice.linear import blocks, leaf_costs, linear, unit_of
 from cellward.protect.lattice.problem import Block, BlockEngine, Found, LatticeProblem, Vertex, none_found
-from cellward.protect.lattice.whole_search import WholeSearch
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
@@ -69,9 +68,6 @@ class VertexThenBlocks:
     solver: Adapter = solve_lp
     whole: float = WHOLE
     blocks: tuple[BlockEngine, ...] = (Improvement(), BranchAndBound())
-    instead: WholeSearch = field(default_factory=WholeSearch)
-    """For large problems whose relaxation takes more than its share of the time."""
-    share: float = 0.3
 
     def accepts(self, problem: LatticeProblem) -> str | None:  # noqa: ARG002
         """Anything."""
@@ -80,10 +76,7 @@ class VertexThenBlocks:
     def solve(self, problem: LatticeProblem, budget: Budget) -> Found:
         """The optimum, or the best table that the engines for blocks find."""
         model, cost = problem.model, problem.model.columns.cost
-        left = budget.left if self.instead.accepts(problem) is None else None
-        vertex = relax(problem, budget if left is None else budget.part(self.share * left), solver=self.solver)
-        if vertex.status == "unknown" and left is not None and not budget.over:
-            return self.instead.solve(problem, budget)
+        vertex = relax(problem, budget, solver=self.solver)
         if vertex.x is None or vertex.multipliers is None:
             return Found("unknown" if vertex.status == "unknown" else "infeasible", self.name)
         x = np.rint(vertex.x).astype(np.int64)

@@ -1,0 +1,256 @@
+"""Portfolio: large tables that are no network get a rounding from the first second on, and a bound beside it.
+
+1. CP-SAT is given all equations, implied ones too, and looks for some table with eight searchers, whatever the number of cores.
+2. Beside it an interior point prices the equations; what the prices prove is computed in whole numbers.
+3. Neighbourhoods are decided anew by CP-SAT, and with a second thread by HiGHS too, of which disjoint ones both count. Sizes follow what is solved in
+   its time, kinds are drawn by what they gained a second lately.
+
+With a time limit the best table so far is given at its end. Without one all work is counted, and the same problem has the same answer.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from cellward.exact import Floats, Ints
+from cellward.protect.engine import Adapter
+from cellward.protect.lattice.best_table import BestTable, whole
+from cellward.protect.lattice.layers import sides_of
+from cellward.protect.lattice.neighbourhoods import Neighbourhoods
+from cellward.protect.lattice.problem import Found, LatticeProblem, none_found
+from cellward.protect.lattice.vertex import VertexThenBlocks
+from cellward.protect.lattice.whole_search import SEARCHERS
+from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
+from cellward.solve.cpsat import solve_cpsat
+from cellward.solve.highs import solve_mip
+from cellward.solve.outcome import Outcome
+from cellward.solve.prices import solve_prices
+
+INSIDE = 1e-4
+"""A price point this far from both ends of a column leaves it open."""
+SMALLEST, LEAST = 1500.0, 200.0
+"""Columns of a neighbourhood, at first and at least."""
+GROW, SHRINK = 1.15, 0.8
+SHARE, LEAST_S, MOST_S = 0.05, 0.5, 3.0
+"""Time for one neighbourhood: this share of all there is, between these."""
+QUICK = 1 / 3
+"""A neighbourhood solved within this part of its time may grow."""
+FORGET = 0.9
+EXACT_SHARE = 0.5
+"""The part of the time left for what a vertex leads to."""
+LARGEST_FREE = 1500.0
+"""Columns of a neighbourhood at most without a time limit."""
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """Problems of at least ``fewest`` columns that are no network and whose relaxation leaves more than the share ``open_share`` of them open.
+
+    ``patience``: neighbourhoods without a gain, one after the other, after which no more are tried where there is no time limit.
+    """
+
+    name: ClassVar[str] = "portfolio"
+    fewest: int = 4000
+    open_share: float = 0.3
+    patience: int = 40
+    any_table: bool = False
+    """Whether the first table will do."""
+    searcher: Adapter = solve_cpsat
+    second: Adapter = solve_mip
+    pricer: Adapter = solve_prices
+    exact: VertexThenBlocks = field(default_factory=VertexThenBlocks)
+    """For problems whose vertex promises to be nearly whole."""
+
+    def accepts(self, problem: LatticeProblem) -> str | None:
+        """Large problems; small ones are for exact engines, and plain arrays for walks."""
+        if problem.size < self.fewest:
+            return f"{problem.size:,} columns are few enough for a vertex"
+        if problem.model.instance.relations.array_shape is not None:
+            return "a table of crossed dimensions without other sums is for walks over its layers"
+        return None if problem.network is None else "the equations are a network, whose relaxation is easy"
+
+    def solve(self, problem: LatticeProblem, budget: Budget) -> Found | None:
+        """The best table found; None where pairs of layers can be walked over."""
+        every = np.arange(problem.size, dtype=np.int64)
+        table = BestTable(problem, every)
+        if sides_of(problem.model, every, table.question):
+            return None
+        return _PortfolioSearch(self, table, budget).run()
+
+
+class _PortfolioSearch:
+    """One run."""
+
+    def __init__(self, effort: Portfolio, table: BestTable, budget: Budget) -> None:
+        self.effort, self.table, self.budget = effort, table, budget
+        self.rng = np.random.default_rng(budget.seed)
+        self.duals: Floats | None = None
+        self.verdict: Literal["", "infeasible", "vertex"] = ""
+        self.engine = ""
+
+    def run(self) -> Found:
+        """The first table beside the prices, then neighbourhoods, and what a vertex leads to where it promises to be nearly whole."""
+        with ThreadPoolExecutor(1) as beside:
+            if self.budget.limited and self.budget.threads > 1:
+                self._side_by_side(beside)
+            else:
+                if not self.effort.any_table:
+                    self._heard(self._price(self.budget.part(threads=1)))
+                if not self.verdict:
+                    self._first()
+                    self._improve(beside, None)
+            if self.verdict == "vertex":
+                self._from_vertex()
+                self._improve(beside, None)
+        if self.verdict == "infeasible":
+            return Found("infeasible", self.engine)
+        return self.table.found(self.duals)
+
+    def _side_by_side(self, beside: ThreadPoolExecutor) -> None:
+        """Prices in a thread of their own, from the first second on."""
+        pricing = self.budget.part(threads=1)
+        priced = beside.submit(self._price, pricing)
+        try:
+            self._first()
+            self._improve(beside, priced)
+            if self.table.x is None and not self.verdict and not self.effort.any_table:
+                self._heard(priced.result())
+        finally:
+            pricing.end()
+        if not self.verdict:
+            self._heard(priced.result())
+
+    def _from_vertex(self) -> None:
+        """The table that a vertex leads to, in half of the time left; then neighbourhoods go on."""
+        self.verdict = ""
+        if self.budget.over or self.table.done or self.effort.any_table:
+            return
+        half = None if self.budget.left is None else EXACT_SHARE * self.budget.left
+        found = self.effort.exact.solve(self.table.problem, self.budget.part(half))
+        if found.x is not None:
+            self.table.take(found.x, found.engine)
+            if found.status == "optimal":
+                self.table.floor = max(self.table.floor, self.table.value)
+        elif found.status == "infeasible" and self.table.x is None:
+            self.verdict, self.engine = "infeasible", found.engine
+
+    # ---- prices ------------------------------------------------------------------------------------------------------------------------------
+
+    def _price(self, budget: Budget) -> Outcome:
+        q = self.table.price_question
+        return ask(self.effort.pricer, q, columns=q.columns, rows=q.rows, budget=budget)
+
+    def _heard(self, outcome: Outcome) -> None:
+        """Believe of the prices what they prove; an open share that is small asks for a vertex."""
+        if self.duals is not None or self.verdict:
+            return
+        if outcome.status == "infeasible":
+            self.verdict, self.engine = "infeasible", outcome.solver
+        elif outcome.row_duals is not None and outcome.x is not None:
+            self.duals = self.table.prices_of_all(outcome.row_duals)
+            self.table.raise_floor(self.duals)
+            q = self.table.question
+            inside = np.minimum(outcome.x - q.lower, q.upper - outcome.x) > INSIDE
+            if not outcome.limit_reached and float(inside.mean()) <= self.effort.open_share:
+                self.verdict = "vertex"
+
+    # ---- tables ------------------------------------------------------------------------------------------------------------------------------
+
+    def _first(self) -> None:
+        q = self.table.question
+        many = self.budget.part(threads=SEARCHERS)
+        outcome = ask(self.effort.searcher, q, columns=q.columns, budget=many, first=True)
+        if outcome.x is not None:
+            self.table.take(whole(outcome.x), "CP-SAT")
+        elif none_found(outcome, q, "CP-SAT") == "infeasible":
+            self.verdict, self.engine = "infeasible", "CP-SAT"
+
+    @property
+    def _going(self) -> bool:
+        over = self.budget.over or self.effort.any_table
+        return self.table.x is not None and not self.table.done and not over and not self.verdict
+
+    def _improve(self, beside: ThreadPoolExecutor, priced: Future[Outcome] | None) -> None:
+        """Neighbourhoods until the time is up, nothing is gained any more, or the floor is reached."""
+        near = Neighbourhoods(self.table.problem.model, self.table.part, self.table.question, self.rng)
+        most = float(len(self.table.part)) if self.budget.limited else LARGEST_FREE
+        first, second = ([_Way(kind, min(SMALLEST, most)) for kind in near.kinds] for _ in range(2))
+        stale = 0
+        while self._going and (self.budget.limited or stale < self.effort.patience):
+            if priced is not None and priced.done():
+                self._heard(priced.result())
+            two = self.budget.threads > 1 and (priced is None or priced.done())
+            inside = np.ones(len(self.table.part), bool)
+            mine = self._choice(first)
+            free = near.draw(mine.kind, mine.size, inside)
+            share = self._share()
+            other: tuple[_Way, Ints, Future[Outcome]] | None = None
+            if two:
+                inside[free] = False
+                way = self._choice(second)
+                rest = near.draw(way.kind, way.size, inside)
+                if len(rest):
+                    other = (way, rest, beside.submit(self._decide, self.effort.second, near, rest, share))
+            gains = [self._taken(mine, free, self._decide(self.effort.searcher, near, free, share), most)]
+            if other is not None:
+                gains.append(self._taken(other[0], other[1], other[2].result(), most))
+            stale = 0 if any(gains) else stale + 1
+
+    def _choice(self, ways: list[_Way]) -> _Way:
+        rate = np.array([way.rate for way in ways])
+        rate = rate + 0.1 * rate.mean() + 1e-9
+        return ways[int(self.rng.choice(len(ways), p=rate / rate.sum()))]
+
+    def _share(self) -> Budget:
+        limit = self.budget.time_limit_s
+        return self.budget.part(None if limit is None else min(max(SHARE * limit, LEAST_S), MOST_S), threads=1)
+
+    def _decide(self, solver: Adapter, near: Neighbourhoods, free: Ints, share: Budget) -> Outcome:
+        assert self.table.x is not None
+        start = self.table.x[free].astype(float)
+        question = near.restricted(free, self.table.x)
+        return ask(solver, question, columns=len(free), budget=replace(share), start=start)
+
+    def _taken(self, way: _Way, free: Ints, outcome: Outcome, most: float) -> bool:
+        """Take what is better; learn what this kind is worth, and how large the next one may be."""
+        table = self.table
+        assert table.x is not None
+        gain = 0
+        if outcome.x is not None:
+            x = table.x.copy()
+            x[free] = whole(outcome.x)
+            gain = table.value - int(table.cost @ x)
+            if gain >= 0 and (gain > 0 or not np.array_equal(x, table.x)) and table.holds(x):
+                table.take(x, f"{'HiGHS' if 'HiGHS' in outcome.solver else 'CP-SAT'} on neighbourhoods")
+        limit = self._share().time_limit_s
+        quick = limit is None or outcome.seconds < QUICK * limit
+        way.learn(gain if self.budget.limited else gain > 0, outcome, quick=quick, timed=self.budget.limited, most=most)
+        return gain > 0
+
+
+@dataclass(eq=False)
+class _Way:
+    """A kind of neighbourhood: how large the next one is, and what it gained lately, a second or (without a limit) a try."""
+
+    kind: tuple[str, int]
+    size: float
+    gained: float = 1.0
+    spent: float = 1e-3
+
+    @property
+    def rate(self) -> float:
+        return self.gained / self.spent
+
+    def learn(self, gain: float, outcome: Outcome, *, quick: bool, timed: bool, most: float) -> None:
+        """Grow while all is solved quickly, shrink when it is not solved."""
+        self.gained = FORGET * self.gained + max(gain, 0)
+        self.spent = FORGET * self.spent + (max(outcome.seconds, 0.01) if timed else 1.0)
+        if outcome.status != "optimal":
+            self.size = max(self.size * SHRINK, LEAST)
+        elif quick:
+            self.size = min(self.size * GROW, most)
