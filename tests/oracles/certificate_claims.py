@@ -32,7 +32,7 @@ def box(r: Reading) -> tuple[list[Bound], list[Bound], bool]:
         if r.rule == "adjusted":
             low, high = (None, None) if k["most"] is None else (v - k["most"][i], v + k["most"][i])
         elif r.rule == "rounded":
-            base, s = k["base"][i], k["steps"]
+            base, s = k["base"][i], k["steps"][i]
             if base == 0:
                 width = 0
             elif k["kind"] == "strict":
@@ -66,6 +66,9 @@ def spared(r: Reading, i: int, v: int, base: int, s: int, low: int, high: int) -
     least, most = r.lower[i], r.upper[i]
     if least is None or least < 0:
         return low, high
+    if r.small == "only":
+        below = 0 if v == 0 else 1 if v % base == 0 else base
+        return max(low, below), min(high, base - 1) if v == 0 else high
     zero = least <= 0 and v < s * base
     few = v > 0 if r.small == "up" else v == 0
     many = (most is None or most >= base) and v + s * base > base
@@ -78,11 +81,15 @@ def spared(r: Reading, i: int, v: int, base: int, s: int, low: int, high: int) -
 
 def roundings(r: Reading, i: int) -> tuple[int, int, int]:
     """Check 2: the least and the greatest value that cell i may take whatever its bounds, and the distance from one to the next."""
-    a, base, s = r.a[i], r.knowledge["base"][i], r.knowledge["steps"]
+    a, base, s = r.a[i], r.knowledge["base"][i], r.knowledge["steps"][i]
     if base == 0:
         return a, a, 1
     step = r.step[i]
     low, high = -(-(a - s * base + 1) // step) * step, (a + s * base - 1) // step * step
+    if r.small == "only":
+        if a == 0:
+            return 0, 0, step
+        return (max(0, low), high, step) if a < base else (max(low, base), high, step)
     bound = r.lower[i]
     if r.small and bound is not None and bound >= 0 and 0 < a < base:
         return (0, 0, step) if r.small == "zero" else (max(low, step), high, step)
@@ -187,11 +194,19 @@ def plain_claim(r: Reading) -> str | None:
         return wrong
     rounding = r.method["name"] == "controlled rounding"
     if rounding:
-        steps, k = r.method.get("steps"), r.knowledge
-        if type(steps) is not int or steps < 1 or r.rule != "rounded" or k["steps"] != steps:
+        k = r.knowledge
+        if r.rule != "rounded" or canonical(r.method.get("steps")) != canonical(r.stated["steps"]):
             return "the rounding is not as its knowledge says"
+        if r.small == "only":
+            counts = all(
+                bound is not None and bound >= 0 for bound, base in zip(r.lower, k["base"], strict=True) if base
+            )
+            if k["kind"] != "strict" or not counts:
+                return "small counts are not rounded alone like this"
         only = k["kind"] == "strict" and type(r.method.get("only")) is str and r.method["only"] != ""
-        if any(step != base and not (only and step == 1 < base) for step, base in zip(r.step, k["base"], strict=True)):
+        follow = [a >= base if r.small == "only" else only for a, base in zip(r.a, k["base"], strict=True)]
+        cells = zip(r.step, k["base"], follow, strict=True)
+        if any(step != base and not (follows and step == 1 < base) for step, base, follows in cells):
             return "the rounding is not as its allowed sets say"
         for i, own in enumerate(r.sets):
             low, high, step = roundings(r, i)

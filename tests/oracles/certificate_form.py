@@ -273,12 +273,12 @@ class Reading:
             "suppressed": (), "adjusted": ("most",),
         }[rule]  # fmt: skip
         entries(x, "rule", *names, *(["small"] if rule == "rounded" and "small" in x else []))
-        self.small = text(x["small"], "up", "zero") if "small" in x else None
+        self.small = text(x["small"], "up", "zero", "only") if "small" in x else None
         self.rule, self.knowledge, self.stated = rule, dict(x), x
         if "kind" in names:
             text(x["kind"], "paper", "strict")
         if rule == "rounded":
-            self.knowledge |= {"base": column(x["base"], self.n, 0), "steps": whole(x["steps"], 1)}
+            self.knowledge |= {"base": column(x["base"], self.n, 0), "steps": column(x["steps"], self.n, 1)}
         elif rule == "perturbed":
             text(x["form"], "distance", "base")
             self.knowledge["amount"] = column(x["amount"], self.n, 0)

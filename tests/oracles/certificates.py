@@ -706,17 +706,17 @@ class _Oracle:
             self.hi = [None if t is None else x + t for x, t in zip(v, most, strict=True)]
         elif k["rule"] == "rounded":
             _keys(k, "rule kind base steps small" if "small" in k else "rule kind base steps")
-            assert "small" not in k or k["small"] in ("up", "zero")
-            s = _whole(k["steps"], 1)
+            assert "small" not in k or k["small"] in ("up", "zero", "only")
+            steps = _column(k["steps"], self.n, 1)
             self.whole = k["kind"] == "strict"
             assert k["kind"] in ("strict", "paper")
-            for x, y, b in zip(v, self.a, _column(k["base"], self.n, 0), strict=True):
+            for x, y, b, s in zip(v, self.a, _column(k["base"], self.n, 0), steps, strict=True):
                 r = s * b - 1 if self.whole else s * b
                 r = 0 if b == 0 or (k["kind"] == "paper" and s == 1 and y % b == 0) else r
                 self.lo.append(x - r)
                 self.hi.append(x + r)
             if "small" in k and self.v is not None:
-                self.spare(k["small"], s, _column(k["base"], self.n, 0))
+                self.spare(k["small"], steps, _column(k["base"], self.n, 0))
         else:
             assert k["rule"] == "perturbed"
             _keys(k, "rule kind form amount")
@@ -736,10 +736,14 @@ class _Oracle:
                 self.hi.append(high)
         assert all(_between(*x) for x in zip(self.lo, self.a, self.hi, strict=True))
 
-    def spare(self, small, s, base):
+    def spare(self, small, steps, base):
         """Which of 0, the small and the large whole values can become v, tried one by one (of the large ones, those in reach)."""
-        for i, (v, b) in enumerate(zip(self.v, base, strict=True)):
+        for i, (v, b, s) in enumerate(zip(self.v, base, steps, strict=True)):
             if b == 0 or self.lower[i] is None or self.lower[i] < 0:
+                continue
+            if small == "only":
+                could = [y for y in range(max(v - s * b + 1, 0), v + s * b) if v in self.alone(y, b, s)]
+                self.lo[i], self.hi[i] = max(self.lo[i], could[0]), min(self.hi[i], could[-1])
                 continue
             near = [y for y in range(v - s * b + 1, v + s * b) if y == 0 or _between(b, y, self.upper[i])]
             zero = 0 in near and self.lower[i] <= 0
@@ -748,6 +752,15 @@ class _Oracle:
                 self.lo[i] = max(self.lo[i], 1 if few else b)
             if not few and not any(y >= b for y in near):
                 self.hi[i] = min(self.hi[i], 0)
+
+    @staticmethod
+    def alone(y, b, s):
+        """What a count may become where only those below the base are rounded."""
+        if y == 0:
+            return [0]
+        if y < b:
+            return [x for x in range(0, y + s * b, b) if abs(x - y) < s * b]
+        return range(max(b, y - s * b + 1), y + s * b)
 
     def method(self):
         m, k = self.c["method"], self.c["knowledge"]
@@ -783,9 +796,19 @@ class _Oracle:
         if m["name"] != "controlled rounding":
             return
         self.amounts(m["base"], _column(k["base"], self.n))
-        s = _whole(m["steps"], 1)
-        assert (k["rule"], k["steps"]) == ("rounded", s)
-        for i, b in enumerate(_column(k["base"], self.n)):
+        assert k["rule"] == "rounded"
+        assert canonical(k["steps"]) == canonical(m["steps"])
+        alone = k.get("small") == "only"
+        assert not alone or k["kind"] == "strict"
+        for i, (b, s) in enumerate(zip(_column(k["base"], self.n), _column(m["steps"], self.n, 1), strict=True)):
+            if alone and b > 0:
+                assert self.lower[i] is not None and self.lower[i] >= 0
+                assert self.step[i] == (b if self.a[i] < b else 1) or self.step[i] == b
+                near = self.alone(self.a[i], b, s)
+                near = near if self.step[i] != b else [x for x in near if x % b == 0]
+                assert self.v is None or self.v[i] in near
+                assert all(x in self.sets[i] for x in near if _between(self.lower[i], x, self.upper[i]))
+                continue
             follows = self.step[i] == 1 < b and k["kind"] == "strict" and type(m.get("only")) is str and m["only"] != ""
             assert self.step[i] == b or follows
             near = [

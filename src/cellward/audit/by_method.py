@@ -73,7 +73,7 @@ def unknown(instance: Instance, knowledge: Knowledge, method: Mapping[str, Any],
     """Why nothing can be said of who knows the method, whatever the size; empty where it can."""
     if knowledge.rule != "rounded" or knowledge.stated.get("kind") != "strict":
         return "only roundings under strict knowledge are tried"
-    if method.get("steps", 1) != 1 or method.get("only"):
+    if method.get("steps", 1) != 1 or method.get("only") or method.get("small_counts") == "only":
         return "only roundings of all cells to neighbouring multiples are tried"
     if method.get("unbiased"):
         return "which roundings an unbiased one can lead to is not known"

@@ -304,9 +304,9 @@ class Certificate:
         self.form, self.kind, self.small = value.get("form"), value.get("kind"), value.get("small")
         _need("form" not in value or self.form in ("distance", "base"), "the form of knowledge is not known")
         _need("kind" not in value or self.kind in ("paper", "strict"), "the kind of knowledge is not known")
-        _need(not option or self.small in ("up", "zero"), "what knowledge says of small counts is not known")
+        _need(not option or self.small in ("up", "zero", "only"), "what knowledge says of small counts is not known")
         if self.rule == "rounded":
-            self.steps = _whole(value["steps"], "steps of knowledge", 1)
+            self.steps = _column(value["steps"], "steps of knowledge", self.n, 1)
         amount = value.get("base", value.get("amount", value.get("most")))
         nothing = self.rule in ("adjusted", "suppressed", "interval") and amount is None
         self.amount: Any = None if nothing else _column(amount, "base, amount or most of knowledge", self.n, 0)
@@ -441,17 +441,23 @@ def _aim(c: Certificate) -> list[tuple[int, int]]:
 
 def _check_rounding(c: Certificate) -> None:
     """A cell takes a multiple of its base (one that only follows: any whole value) less than ``steps`` bases away, and was free to take each."""
-    s, small = c.steps, c.small
-    same = _canonical(c.method.get("steps")) == str(s)
+    small, said = c.small, c.method.get("steps")
+    same = _canonical(said) == _canonical(c.told["steps"])
     _need(same, "the steps of method and knowledge are not those of one rounding")
     only = c.method.get("only")
     follow = c.kind == "strict" and type(only) is str and only != ""
-    for i, (a, base, step) in enumerate(zip(c.a, c.amount, c.step, strict=True)):
-        if step != base and not (follow and step == 1 < base):
+    alone = small == "only"
+    right = not alone or (c.kind == "strict" and all(x >= 0 for x, base in zip(c.lower, c.amount, strict=True) if base))
+    _need(right, "small counts are rounded alone under strict knowledge only, in tables without negative values")
+    for i, (a, base, step, s) in enumerate(zip(c.a, c.amount, c.step, c.steps, strict=True)):
+        follows = a >= base if alone else follow and step == 1
+        if step != base and not (follows and step == 1 < base):
             raise Refused(f"base and step of cell {i} are not those of one rounding")
         reach, grid = max(s * base - 1, 0), step or 1
         low, high = a - reach, a + reach
-        if small and 0 < a < base and c.lower[i] >= 0:
+        if alone and base:
+            low, high = (max(low, base), high) if a >= base else (0, high if a else 0)
+        elif small and 0 < a < base and c.lower[i] >= 0:
             low, high = (0, 0) if small == "zero" else (max(low, 1), high)
         first, last = -(-max(low, c.lower[i]) // grid) * grid, min(high, c.upper[i]) // grid * grid
         if first <= last and not (first in c.sets[i] and last in c.sets[i]):
@@ -502,7 +508,7 @@ def told(c: Certificate) -> tuple[list[Any], list[Any]]:
 
 def _told_by_rounding(c: Certificate, i: int, v: int) -> tuple[int, int]:
     """strict: |y − v| ≤ s·base − 1. paper: |y − v| ≤ s·base, and y = v where s = 1 and a is a multiple, which is public."""
-    base, s, small = c.amount[i], c.steps, c.small
+    base, s, small = c.amount[i], c.steps[i], c.small
     width = s * base
     if base and c.kind == "strict":
         width -= 1
@@ -511,6 +517,10 @@ def _told_by_rounding(c: Certificate, i: int, v: int) -> tuple[int, int]:
     low, high = v - width, v + width
     if not small or not base or c.v is None or c.lower[i] < 0:
         return low, high
+    if (
+        small == "only"
+    ):  # what is below the base became a multiple of it, 0 stayed, and all others are at or above the base
+        return (max(low, 0), min(high, base - 1)) if v == 0 else (max(low, base if v % base else 1), high)
     # Small counts: y is 0, small (0 < y < base) or large. Where 0 cannot have become v, y begins behind it, or behind the small values if they
     # cannot either; where neither small nor large values can, y ends at 0.
     from_zero = c.lower[i] <= 0 and v < s * base

@@ -121,7 +121,7 @@ def _default(method: type[Method], name: str) -> Any:
 
 
 def _help(method: type[Method], name: str, option: Option) -> str:
-    default = _default(method, name)
+    default = _default(method, name) if option.unsaid is None else option.unsaid
     if default is None or default is False:
         return option.help
     words = "yes" if default is True else ",".join(default) if isinstance(default, tuple) else default

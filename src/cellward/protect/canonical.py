@@ -18,7 +18,7 @@ from cellward.table.relations import Relations
 if TYPE_CHECKING:
     from cellward.protect.method import Method
 
-ONE_A_CELL = ("base", "within")
+ONE_A_CELL = ("base", "within", "steps")
 """What a method states as a list of one entry a cell."""
 
 

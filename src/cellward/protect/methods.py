@@ -34,14 +34,21 @@ def from_file(method: type[Method], said: Mapping[str, Any], where: str) -> Meth
     known = options_of(method)
     if unknown := [name for name in said if name not in known]:
         raise InputError(f"{where} {unknown[0]} does not go with name={method.word!r}; use {', '.join(sorted(known))}")
-    return method(**{name: known[name].kind.read_file(given, f"{where} {name}") for name, given in said.items()})
+    read = {name: known[name].kind.read_file(given, f"{where} {name}") for name, given in said.items()}
+    return method(**{**_unsaid(method), **read})
 
 
 def from_texts(method: type[Method], given: Mapping[str, Any]) -> Method:
     """The method with the options of a command line; None is not given."""
     known = options_of(method)
     told = {name: value for name, value in given.items() if value is not None and value != []}
-    return method(**{name: known[name].kind.read_text(value, flag_of(name)) for name, value in told.items()})
+    read = {name: known[name].kind.read_text(value, flag_of(name)) for name, value in told.items()}
+    return method(**{**_unsaid(method), **read})
+
+
+def _unsaid(method: type[Method]) -> dict[str, Any]:
+    """What command lines and job files take where they say nothing."""
+    return {name: one.unsaid for name, one in options_of(method).items() if one.unsaid is not None}
 
 
 def flag_of(name: str) -> str:

@@ -84,6 +84,44 @@ class Whole(Kind):
 
 
 @dataclass(frozen=True)
+class Steps(Kind):
+    """A whole number of steps from 1 on; one a level of sums ({0: 1, 1: 2}); or ``auto``: as few as are found."""
+
+    most: int
+
+    in_files = (int, str, dict)
+
+    def check(self, given: Any, name: str) -> None:
+        """Whole numbers, or the word."""
+        each = named_levels(given, name).values() if isinstance(given, Mapping) else (given,)
+        if isinstance(given, str) and given == "auto":
+            return
+        if not all(isinstance(one, int) and not isinstance(one, bool) and 1 <= one <= self.most for one in each):
+            raise InputError(
+                f"{name}={given!r}: give a whole number from 1 to {self.most}, one a level of sums, or 'auto'"
+            )
+
+    def read_text(self, given: Any, where: str) -> Any:
+        """The word, a number, or one a level of sums."""
+        read = text_by_level(given, where)
+        if isinstance(read, Mapping):
+            return {level: _whole_or_text(one) for level, one in read.items()}
+        return _whole_or_text(read)
+
+    def read_file(self, given: Any, where: str) -> Any:
+        """As it stands; a table of levels has texts for keys."""
+        if not isinstance(given, Mapping):
+            return given
+        if not all(str(level).isdecimal() for level in given):
+            raise InputError(f"{where}: name levels of sums by their numbers, such as {{0 = 1, 1 = 2}}")
+        return {int(level): one for level, one in given.items()}
+
+
+def _whole_or_text(text: str) -> Any:
+    return int(text) if text.strip().isdecimal() else text
+
+
+@dataclass(frozen=True)
 class Number(Kind):
     """A number above, or from, one and up to another; ``such_as`` says what for."""
 
@@ -256,16 +294,27 @@ class Pair(Kind):
 
 @dataclass(frozen=True)
 class Option:
-    """Kind and help of an option; ``on_command_line`` is False for what only Python and job files can say."""
+    """Kind and help of an option; ``on_command_line`` is False for what only Python and job files can say; ``unsaid``: what the command line and job
+    files take where nothing is said, if not the default."""
 
     kind: Kind
     help: str
     on_command_line: bool = True
+    unsaid: Any = None
 
 
-def option(default: Any, kind: Kind, help: str, *, first: bool = False, on_command_line: bool = True) -> Any:  # noqa: A002
+def option(
+    default: Any,
+    kind: Kind,
+    help: str,  # noqa: A002
+    *,
+    first: bool = False,
+    on_command_line: bool = True,
+    unsaid: Any = None,
+) -> Any:
     """Declare an option; ``first``: it can be given without its name."""
-    return field(default=default, kw_only=not first, metadata={"option": Option(kind, help, on_command_line)})
+    declared = Option(kind, help, on_command_line, unsaid)
+    return field(default=default, kw_only=not first, metadata={"option": declared})
 
 
 def options_of(method: type[Any]) -> dict[str, Option]:

@@ -16,9 +16,10 @@ from cellward.exact import NO_BOUND, Ints, freeze, one_number
 
 Kind = Literal["strict", "paper"]
 KINDS = ("strict", "paper")
-Small = Literal["free", "up", "zero"]
+Small = Literal["free", "up", "zero", "only"]
 SMALL = ("free", "up", "zero")
-"""What becomes of 0 < a < base where the public knows that a ≥ 0: any multiple, any but 0, or 0 always."""
+"""What becomes of 0 < a < base where the public knows that a ≥ 0: any multiple, any but 0, or 0 always. A fourth way, ``only``: these become
+multiples, and all others follow and stay at or above the base."""
 FARTHEST = 2**62
 """Widths are cut off here, so that v ± width stays inside int64; table values are below 2^53."""
 
@@ -76,13 +77,13 @@ class Knowledge:
         base: Ints,
         *,
         kind: Kind = "strict",
-        steps: int = 1,
+        steps: int | Ints = 1,
         a: Ints | None = None,
         small: Small = "free",
         lower: Ints | None = None,
         upper: Ints | None = None,
     ) -> Knowledge:
-        """A rounding to multiples of ``base`` (0: published as it is) at most ``steps`` away.
+        """A rounding to multiples of ``base`` (0: published as it is) at most ``steps`` away, one number or one a cell.
 
         ``strict``: |y − v| ≤ steps·base − g and y on the grid. ``paper``: |y − v| ≤ steps·base and, when steps = 1, y = v where a was a multiple.
         ``small`` is the method's public option, which needs the public bounds ``lower`` (and ``upper``, if there are any); see :func:`_spared`.
@@ -92,20 +93,21 @@ class Knowledge:
         width = reach
         if kind == "strict":
             width = np.maximum(width - 1, 0)
-        elif steps == 1:
+        elif np.any(steps == 1):
             if a is None:
                 raise InputError(
                     "knowledge 'paper' of a rounding needs the true values: which were multiples is public"
                 )
-            width = np.where(a % np.maximum(base, 1) == 0, 0, width)
-        stated: dict[str, Any] = {"rule": "rounded", "kind": kind, "base": column_of(base), "steps": steps}
+            width = np.where((np.asarray(steps) == 1) & (a % np.maximum(base, 1) == 0), 0, width)
+        said = steps if isinstance(steps, int) else column_of(steps)
+        stated: dict[str, Any] = {"rule": "rounded", "kind": kind, "base": column_of(base), "steps": said}
         lo, hi = v - width, v + width
         if small != "free":
-            if small not in SMALL:
-                raise InputError(f"small_counts={small!r} is not known; use 'free', 'up' or 'zero'")
+            if small not in (*SMALL, "only"):
+                raise InputError(f"small_counts={small!r} is not known; use 'free', 'up', 'zero' or 'only'")
             if lower is None:
                 raise InputError(f"knowledge of a rounding with small_counts={small!r} needs the public lower bounds")
-            least, most = _spared(v, base, reach, small, lower, upper)
+            least, most = _alone(v, base) if small == "only" else _spared(v, base, reach, small, lower, upper)
             lo, hi = np.maximum(lo, least), np.minimum(hi, most)
             stated["small"] = small
         return Knowledge(lo, hi, kind == "strict", stated, v)
@@ -194,11 +196,18 @@ def _spared(v: Ints, base: Ints, reach: Ints, small: Small, lower: Ints, upper: 
     return least, most
 
 
-def _times(width: Ints, factor: int) -> Ints:
+def _alone(v: Ints, base: Ints) -> tuple[Ints, Ints]:
+    """What is told where counts below the base became multiples of it, 0 stayed, and all others are at or above the base."""
+    least = np.where(v == 0, 0, np.where(v % np.maximum(base, 1) == 0, 1, base))
+    rounded = base > 0
+    return np.where(rounded, least, -NO_BOUND), np.where(rounded & (v == 0), base - 1, NO_BOUND)
+
+
+def _times(width: Ints, factor: int | Ints) -> Ints:
     """width·factor, cut off before it could leave int64."""
-    if factor < 1 or int(width.min(initial=0)) < 0:
+    if int(np.min(factor)) < 1 or int(width.min(initial=0)) < 0:
         raise InputError("knowledge: widths are at least 0 and steps at least 1")
-    return np.minimum(width, FARTHEST // factor) * factor
+    return np.asarray(np.minimum(width, FARTHEST // factor) * factor)
 
 
 def _check_kind(kind: str) -> None:

@@ -11,10 +11,13 @@ import numpy as np
 from cellward.errors import SolverError
 from cellward.exact import Floats, Ints
 from cellward.protect.lattice.linear import independent, leaf_costs, linear, unit_of
+from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.problem import Found, LatticeProblem
 from cellward.protect.lattice.whole_search import question_of_all
 from cellward.solve.model import LinearModel
 
+BEYOND = 4
+"""How many times its cost a step beyond the nearest multiples counts more, where few are wanted."""
 PRICE_BITS = 20
 """Multipliers are rounded to so many binary places, so that what they prove is computed in whole numbers."""
 LARGEST_PROOF = 2.0**61
@@ -32,6 +35,8 @@ class BestTable:
         question = self.question
         self.row = np.repeat(np.arange(question.rows, dtype=np.int64), np.diff(question.indptr))
         self.cost = question.cost.astype(np.int64)
+        self.aim = self.cost + self._dearer(problem.model)
+        """What a search makes small: the cost, with steps beyond the nearest multiples dearer where few of them are wanted."""
         self.x: Ints | None = None
         self.engines: list[str] = []
         self.floor = problem.model.least(part) // self.unit
@@ -42,6 +47,16 @@ class BestTable:
         """What the best table costs."""
         assert self.x is not None
         return int(self.cost @ self.x)
+
+    def _dearer(self, model: LatticeModel) -> Ints:
+        if model.known is None:
+            return np.zeros_like(self.cost)
+        return np.where(model.beyond[self.part], BEYOND * self.cost, 0)
+
+    def better(self, x: Ints) -> int:
+        """By how much a point is better than the best table, as searches see it."""
+        assert self.x is not None
+        return int(self.aim @ self.x) - int(self.aim @ x)
 
     @property
     def target(self) -> int:
@@ -60,14 +75,14 @@ class BestTable:
             raise SolverError(
                 f"{engine} gave a point that is no rounding of a block of {len(x)} columns; nothing is released"
             )
-        better = self.x is None or int(self.cost @ x) < self.value
-        if better and engine not in self.engines:
+        gain = 1 if self.x is None else self.better(x)
+        if gain > 0 and engine not in self.engines:
             self.engines.append(engine)
         if self.x is None:
             self._see_units(x)
-        if better or int(self.cost @ x) == self.value:
+        if gain >= 0:
             self.x = x
-        return better
+        return gain > 0
 
     def holds(self, x: Ints) -> bool:
         """Whether a point is a table."""

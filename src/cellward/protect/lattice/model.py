@@ -21,11 +21,11 @@ from cellward.publication.allowed import AllowedSet
 from cellward.table.relations import Relations
 from cellward.table.table import equation_name, equation_text
 
-UNARY = 16
-"""Runs of at most so many steps are a column of 0 or 1 each, which a cut can single out."""
+UNARY, FEW_CELLS = 16, 4000
+"""Runs of at most so many steps are a column of 0 or 1 each, which a cut can single out, in tables with at most so many free cells."""
 
 
-def allowed_multiples(instance: Instance, base: Ints, steps: int = 1) -> AllowedSet:
+def allowed_multiples(instance: Instance, base: Ints, steps: int | Ints = 1) -> AllowedSet:
     """The multiples of every cell's base less than ``steps`` bases away, inside its bounds; fixed cells keep their value; lo > hi: none is left.
 
     Of a value known to be positive, the multiple below its bound is allowed too: a count of at least 1 may be published as 0.
@@ -47,7 +47,7 @@ def allowed_multiples(instance: Instance, base: Ints, steps: int = 1) -> Allowed
     return AllowedSet(np.where(fixed, a, lo), np.where(fixed, a, hi), np.where(fixed, 0, base))
 
 
-def followers(instance: Instance, base: Ints, allowed: AllowedSet, rounded: Bools, steps: int) -> AllowedSet:
+def followers(instance: Instance, base: Ints, allowed: AllowedSet, rounded: Bools, steps: int | Ints) -> AllowedSet:
     """The allowed values when only some cells are rounded: the others follow, one unit at a time, by less than ``steps`` bases."""
     follow = ~rounded & ~instance.sensitivity.fixed
     reach = steps * base - 1
@@ -62,6 +62,18 @@ def small_ones(instance: Instance, base: Ints, allowed: AllowedSet, where: str) 
     lo = np.where(small, np.maximum(allowed.lo, base), allowed.lo) if where == "up" else allowed.lo
     hi = np.where(small, 0, allowed.hi) if where == "zero" else allowed.hi
     return AllowedSet(lo, hi, allowed.step)
+
+
+def small_alone(instance: Instance, base: Ints, steps: int | Ints) -> AllowedSet:
+    """The allowed values when only counts below their base are rounded, to multiples of it: 0 stays, and the others follow, one unit at a time, by
+    less than ``steps`` bases and not below the base."""
+    a, fixed = instance.a, instance.sensitivity.fixed
+    reach = steps * base - 1
+    lo = np.where(a < base, 0, np.maximum(np.maximum(a - reach, base), instance.lower))
+    hi = np.minimum(np.where(a == 0, 0, a + reach), instance.upper)
+    hi = np.where(a < base, hi - hi % base, hi)
+    step = np.where(a < base, base, 1)
+    return AllowedSet(np.where(fixed, a, lo), np.where(fixed, a, hi), np.where(fixed, 0, step))
 
 
 def check_grid(instance: Instance, step: Ints) -> None:
@@ -115,6 +127,8 @@ class LatticeModel:
     instance: Instance
     allowed: AllowedSet
     target: Ints | None = None
+    known: Ints | None = None
+    """A table that is allowed, for engines that begin with one; they then care for few steps as well as for a small cost."""
 
     @cached_property
     def free(self) -> Bools:
@@ -130,6 +144,7 @@ class LatticeModel:
     def columns(self) -> Columns:
         """The runs of steps of the free cells."""
         cell = np.flatnonzero(self.free)
+        many_cells = len(cell)
         if np.array_equal(self.allowed.hi - self.allowed.lo, self.r):
             return Columns(cell, np.ones(len(cell), np.int64), self._across[cell])
         lo, step, w = self.allowed.lo[cell], self.allowed.step[cell], self.instance.weight[cell]
@@ -141,10 +156,17 @@ class LatticeModel:
         cost = np.stack((-w * step, w * (np.abs(down + step - t) - np.abs(down - t)), w * step))
         top = np.stack((below, across, many - below - across))
         cell, top, cost = (x.T.ravel() for x in (np.broadcast_to(cell, top.shape), top, cost))
-        single = top <= UNARY
+        single = top <= (UNARY if many_cells <= FEW_CELLS else 1)
         repeat = np.where(single, top, 1)
         cell, top, cost = (np.repeat(x, repeat) for x in (cell, np.where(single, 1, top), cost))
         return Columns(cell, top, cost)
+
+    @cached_property
+    def beyond(self) -> Bools:
+        """Columns that lead away from the multiples next to the target, or back to them; none of cells that follow unit by unit."""
+        columns = self.columns
+        step, weight = self.r[columns.cell], self.instance.weight[columns.cell]
+        return np.asarray((np.abs(columns.cost) == weight * step) & (weight > 0) & (step > 1))
 
     @property
     def _across(self) -> Ints:

@@ -162,7 +162,10 @@ class _PortfolioSearch:
     # ---- tables ------------------------------------------------------------------------------------------------------------------------------
 
     def _first(self) -> None:
-        q = self.table.question
+        q, known = self.table.question, self.table.problem.model.known
+        if known is not None:
+            self.table.take(self.table.problem.model.steps_of(known)[self.table.part], "rounded leaves")
+            return
         many = self.budget.part(threads=SEARCHERS)
         outcome = ask(self.effort.searcher, q, columns=q.columns, budget=many, first=True)
         if outcome.x is not None:
@@ -177,7 +180,8 @@ class _PortfolioSearch:
 
     def _improve(self, beside: ThreadPoolExecutor, priced: Future[Outcome] | None) -> None:
         """Neighbourhoods until the time is up, nothing is gained any more, or the floor is reached."""
-        near = Neighbourhoods(self.table.problem.model, self.table.part, self.table.question, self.rng)
+        aimed = replace(self.table.question, cost=self.table.aim.astype(np.float64))
+        near = Neighbourhoods(self.table.problem.model, self.table.part, aimed, self.rng)
         most = float(len(self.table.part)) if self.budget.limited else LARGEST_FREE
         first, second = ([_Way(kind, min(SMALLEST, most)) for kind in near.kinds] for _ in range(2))
         stale = 0
@@ -224,7 +228,7 @@ class _PortfolioSearch:
         if outcome.x is not None:
             x = table.x.copy()
             x[free] = whole(outcome.x)
-            gain = table.value - int(table.cost @ x)
+            gain = table.better(x)
             if gain >= 0 and (gain > 0 or not np.array_equal(x, table.x)) and table.holds(x):
                 table.take(x, f"{'HiGHS' if 'HiGHS' in outcome.solver else 'CP-SAT'} on neighbourhoods")
         limit = self._share().time_limit_s

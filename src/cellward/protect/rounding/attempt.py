@@ -17,7 +17,7 @@ from cellward.objective import Objective
 from cellward.protect.attempt import SHOWN, Attempt, few
 from cellward.protect.lattice.capacity import Capacity, guards
 from cellward.protect.lattice.engines import ANY_TABLE, solve
-from cellward.protect.lattice.model import LatticeModel, allowed_multiples, followers, small_ones
+from cellward.protect.lattice.model import LatticeModel, allowed_multiples, followers, small_alone, small_ones
 from cellward.protect.lattice.problem import Found, LatticeProblem
 from cellward.protect.lattice.protected import ProtectedSearch
 from cellward.protect.lattice.told_box import AroundValue
@@ -27,7 +27,7 @@ from cellward.protect.rounding.keyed import keyed_target
 from cellward.protect.rounding.unbiased import unbiased_target
 from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
-from cellward.publication.knowledge import Knowledge
+from cellward.publication.knowledge import Knowledge, column_of
 from cellward.publication.values import Values
 from cellward.table.table import equation_name, equation_text
 
@@ -37,16 +37,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundingAttempt(Attempt):
-    """One number of steps, with the options of a :class:`ControlledRounding`."""
+    """So many steps a cell, with the options of a :class:`ControlledRounding`."""
 
     method: ControlledRounding
     base: Ints
     rounded: Bools
-    steps: int
+    steps: Ints
+    """The steps of every cell."""
+    start: Ints | None = None
+    """A table known to be allowed, to begin with."""
+    explains: bool = True
+    """Whether what cannot hold together is looked for where nothing exists."""
 
     def solve(self) -> Protection:
         """What comes of it."""
-        model = LatticeModel(self.instance, self._allowed())
+        model = LatticeModel(self.instance, self._allowed(), known=self.start)
         if reason := hopeless(model):
             return self.infeasible(f"{reason}{self._remedy}", "divisibility and bounds")
         if self.levels:
@@ -58,6 +63,14 @@ class RoundingAttempt(Attempt):
 
     def _allowed(self) -> AllowedSet:
         """What each cell may be published as."""
+        alone = self.method.only == "small"
+        allowed = small_alone(self.instance, self.base, self.steps) if alone else self._multiples()
+        if self.start is not None:  # which may lie beyond public bounds
+            lo, hi = np.minimum(allowed.lo, self.start), np.maximum(allowed.hi, self.start)
+            allowed = AllowedSet(lo, hi, allowed.step)
+        return allowed
+
+    def _multiples(self) -> AllowedSet:
         allowed = allowed_multiples(self.instance, self.base, self.steps)
         if self.method.small_counts != "free":
             allowed = small_ones(self.instance, self.base, allowed, self.method.small_counts)
@@ -95,18 +108,27 @@ class RoundingAttempt(Attempt):
         answer = self._answer(model, narrowed, found)
         return answer if search.last is None else replace(answer, shown=answer.shown.knowing(search.last.shown))
 
+    def restated(self, found: Protection) -> Protection:
+        """What was found under more steps than it needs, as a result under these: fewer tables are allowed, so that its bound holds all the more."""
+        assert found.publication is not None and found.publication.v is not None
+        sought = replace(found.sought, allowed=self._allowed())
+        told = Values(self._knowledge(found.publication.v, self._small))
+        status: Literal["optimal", "feasible"] = "optimal" if found.status == "optimal" else "feasible"
+        return self.result_of(told, sought, status=status, engine=found.engine, limit_reached=found.run.limit_reached)
+
     def _levels_conflict(self, model: LatticeModel, found: Found) -> Protection:
         """Whether sums or levels are what cannot hold, and which."""
         plain = solve(LatticeProblem(model), self.budget, self.method.engines)
         if plain.status == "infeasible":
             return self._answer(model, model, plain)
         asked = [attacker.asked(self.instance.sensitivity.levels) for attacker in self.instance.attackers]
+        asked = asked if self.explains else []
         conflict = of_levels(self.instance, asked, self._unmeetable, self.budget)
         if self.instance.sensitivity.sums and not self._unmeetable(asking(self.instance, conflict.requirements)):
             conflict = Conflict()
         words = conflict.sentence(self.instance) if conflict.requirements else "levels on sums of cells cannot be met"
         why = f"roundings exist, but none that meets every level ({found.engine}): {words}"
-        reason = f"{why}; choose a larger base, allow more steps (max_steps={self.steps + 1}) or ask for lower levels"
+        reason = f"{why}; choose a larger base, allow more steps (max_steps={self._most + 1}) or ask for lower levels"
         return self.infeasible(reason, found.engine, conflict.cells)
 
     def _unmeetable(self, instance: Instance) -> bool:
@@ -126,8 +148,8 @@ class RoundingAttempt(Attempt):
     def _answer(self, model: LatticeModel, solved: LatticeModel, found: Found) -> Protection:
         """The engine's answer as a Protection."""
         if found.status == "infeasible":
-            conflict = of_equations(model, self.budget, self.method.engines)
-            why = f"no table of {_multiples(self.steps)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
+            conflict = of_equations(model, self.budget, self.method.engines) if self.explains else Conflict()
+            why = f"no table of {_multiples(self._most)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
             return self.infeasible(f"{why}{self._remedy}", found.engine, conflict.cells, conflict.equations)
         if found.x is None or found.bound is None:
             return self.failed(f"nothing was found{self.within} ({found.engine}); give more time", found.engine)
@@ -140,12 +162,17 @@ class RoundingAttempt(Attempt):
             status = "optimal" if bound == model.objective(v) else "feasible"
         sought = Objective(allowed=model.allowed, bound=Fraction(bound), multipliers=found.multipliers)
         late = found.status == "feasible" and self.budget.limited
-        told = self._knowledge(v, self.method.small_counts)
+        told = self._knowledge(v, self._small)
         return self.result_of(Values(told), sought, status=status, engine=found.engine, limit_reached=late)
 
     @property
+    def _most(self) -> int:
+        return int(self.steps.max(initial=1))
+
+    @property
     def _remedy(self) -> str:
-        more = f", allow more steps (max_steps={self.steps + 1})" if self.steps >= self.method.max_steps else ""
+        allowed = self.method.max_steps
+        more = f", allow more steps (max_steps={self._most + 1})" if allowed == self._most else ""
         if self.method.small_counts != "free":  # which more steps do not go with
             more = ", leave small counts free"
         return f"; choose another base{more}, widen the cells' bounds or free fixed cells"
@@ -157,15 +184,19 @@ class RoundingAttempt(Attempt):
 
     def _tried(self, model: LatticeModel, v: Ints, engine: str) -> Protection:
         """A table on the way, to see whether it protects."""
-        told = self._knowledge(v, self.method.small_counts)
+        told = self._knowledge(v, self._small)
         return self.result_of(Values(told), Objective(allowed=model.allowed), status="feasible", engine=engine)
+
+    @property
+    def _small(self) -> str:
+        return "only" if self.method.only == "small" else self.method.small_counts
 
     def _knowledge(self, v: Ints, small: Any) -> Knowledge:
         """What the public reads out of v."""
         own, told = self.instance, np.where(self.instance.sensitivity.fixed, 0, self.base)
         kind: Any = self.method.knowledge
         return Knowledge.rounded(
-            v, told, kind=kind, steps=self.steps, a=own.a, small=small, lower=own.lower, upper=own.upper
+            v, told, kind=kind, steps=said_steps(self.steps), a=own.a, small=small, lower=own.lower, upper=own.upper
         )
 
     def _guards(self, instance: Instance) -> list[Capacity]:
@@ -176,11 +207,17 @@ class RoundingAttempt(Attempt):
     def stated(self) -> dict[str, Any]:
         """The options, and the steps taken."""
         own = self.method.stated(self.instance, self.rounded)
-        return {**own, "steps": self.steps, "knowledge": self.method.knowledge}
+        return {**own, "steps": column_of(self.steps), "knowledge": self.method.knowledge}
 
     def untold(self) -> tuple[Objective, Knowledge]:
         """Over the multiples; nothing is told of small counts where nothing is published."""
         return Objective(allowed=self._allowed()), self._knowledge(self.instance.a, "free")
+
+
+def said_steps(steps: Ints) -> int | Ints:
+    """One number where all cells have the same."""
+    said = column_of(steps)
+    return said if isinstance(said, int) else steps
 
 
 def _multiples(steps: int) -> str:

@@ -19,9 +19,10 @@ from cellward.protect.lattice.model import check_grid
 from cellward.protect.lattice.problem import LatticeEngine
 from cellward.protect.method import BatchRun, Method, Parameter, TauArgus
 from cellward.protect.named_cells import named_cells
-from cellward.protect.option import Amount, Cells, Flag, Whole, Word, option
+from cellward.protect.option import Amount, Cells, Flag, Steps, Word, option
 from cellward.protect.perturbation.method import CellPerturbation
 from cellward.protect.rounding.attempt import RoundingAttempt
+from cellward.protect.rounding.ladder import MOST_STEPS, climb, stated_steps, steps_in_words, within
 from cellward.protect.rounding.small import small_blocks
 from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
@@ -30,7 +31,6 @@ from cellward.publication.values import Values
 from cellward.solve.budget import Budget
 from cellward.table.table import Table
 
-MOST_STEPS = 100
 GOALS = ("least", "any")
 
 
@@ -41,11 +41,13 @@ class ControlledRounding(Method):
     ``base`` is one number, one a cell, or one a level of sums ({0: 5, 1: 10}; 0: cells that are no sum), in the table's units. Zero-restricted: a
     value that is a multiple stays. ``knowledge`` is what attackers are taken to read out of a rounded value: ``strict`` (the safe one) or
     ``paper``, see publication/knowledge.py. ``ignore_levels`` rounds without a look at the levels. ``max_steps``: where no such rounding exists,
-    multiples up to so many bases away are tried, one more at a time; the number is public. ``goal="any"``: some rounding, as fast as possible,
-    where no levels are asked. ``unbiased``: round up as often as a value's distance from the multiple below asks for, on average. ``keyed``: round
-    to the table nearest to one drawn from the key, so that who knows the method learns no more than who does not, however small the table.
-    ``small_counts``: whether counts below their base may be published as 0 (``free``), never are (``up``) or always are (``zero``). ``only``: the
-    cells to be rounded, ``"leaves"`` or ``"totals"``; the others then follow, one unit at a time and by less than their base.
+    multiples up to so many bases away are tried, one more at a time, or so many a level of sums ({0: 1, 1: 2}); ``"auto"`` (what the command line
+    and jobs take): as few as are found in the time there is, leaves staying next to their values. The number is public. ``goal="any"``: some
+    rounding, as fast as possible, where no levels are asked. ``unbiased``: round up as often as a value's distance from the multiple below asks
+    for, on average. ``keyed``: round to the table nearest to one drawn from the key, so that who knows the method learns no more than who does not,
+    however small the table. ``small_counts``: whether counts below their base may be published as 0 (``free``), never are (``up``) or always are
+    (``zero``). ``only``: the cells to be rounded, ``"leaves"``, ``"totals"`` or ``"small"`` (counts below the base become 0 or the base, all others
+    stay at or above it); the others then follow, one unit at a time and by less than their base.
 
     >>> from cellward import Table
     >>> p = ControlledRounding(base=5).protect(Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
@@ -81,10 +83,12 @@ class ControlledRounding(Method):
     knowledge: str = option(
         "strict", Word(KINDS), "What attackers read out of a value: strict (the safe one) or paper."
     )
-    max_steps: int = option(
+    max_steps: Any = option(
         1,
-        Whole(1, MOST_STEPS),
-        "Where no rounding exists, try multiples up to so many bases away; the number is published.",
+        Steps(MOST_STEPS),
+        "Where no rounding exists, try multiples up to so many bases away; one number, one a level of sums (0=1,1=2), or auto: as few as are found. "
+        "The number is published.",
+        unsaid="auto",
     )
     goal: str = option("least", Word(GOALS), "least: the nearest rounding; any: some rounding, as fast as possible.")
     unbiased: bool = option(False, Flag(), "Round up as often as values ask for on average, instead of to the nearest.")
@@ -96,22 +100,24 @@ class ControlledRounding(Method):
     )
     only: Any = option(
         None,
-        Cells(("leaves", "totals")),
-        "Round only the leaves, only the totals, or only these cells; the others follow unit by unit.",
+        Cells(("leaves", "totals", "small")),
+        "Round only the leaves, only the totals, only small counts (below the base, to 0 or the base), or only these cells; the others follow "
+        "unit by unit.",
     )
     ignore_levels: bool = option(False, Flag(), "Round without a look at the table's protection levels.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.unbiased and (self.max_steps > 1 or self.goal == "any" or self.only is not None):
+        more = not isinstance(self.max_steps, str) and self.max_steps != 1
+        if self.unbiased and (more or self.goal == "any" or self.only is not None):
             raise InputError(
                 "unbiased: it is for roundings of all cells to neighbouring multiples; leave out max_steps, goal and only"
             )
-        if self.keyed and (self.unbiased or self.max_steps > 1 or self.goal == "any" or self.only is not None):
+        if self.keyed and (self.unbiased or more or self.goal == "any" or self.only is not None):
             raise InputError(
                 "keyed: it is for roundings of all cells to neighbouring multiples; leave out unbiased, max_steps, goal and only"
             )
-        if self.small_counts != "free" and (self.max_steps > 1 or self.only is not None):
+        if self.small_counts != "free" and (more or self.only is not None):
             raise InputError(
                 "small_counts: it is for roundings of all cells to neighbouring multiples; leave out max_steps and only"
             )
@@ -127,20 +133,27 @@ class ControlledRounding(Method):
 
     def accepts(self, instance: Instance) -> str | None:
         """Any table; some rounding, as fast as possible, only without levels."""
+        if self.only == "small" and int(instance.lower.min(initial=0)) < 0:
+            return "only='small': it is for counts, which are known not to be negative; state the lower bound 0, or round all cells"
         if self.goal == "any" and not self.ignore_levels and (instance.asks or instance.sensitivity.sums):
             return "goal='any': the table asks for protection levels; use goal='least', or round without them (ignore_levels)"
         return None
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The least rounding that keeps every sum and meets every level, with as few steps as it takes; or the proof that there is none."""
-        base, rounded = amounts(instance, self.base, "base"), self._rounded(instance)
-        _refuse_overflow(instance, base, self.max_steps)
+        base = amounts(instance, self.base, "base")
+        rounded = self._rounded(instance, base)
+        most = self.max_steps if isinstance(self.max_steps, int) else MOST_STEPS
+        _refuse_overflow(instance, base, most)
         check_grid(instance, np.where(rounded, base, 1))
-        for steps in range(1, self.max_steps + 1):
-            found = RoundingAttempt(self, instance, budget, key, base, rounded, steps).solve()
-            if found.status != "infeasible":
-                break
+        attempt = RoundingAttempt(self, instance, budget, key, base, rounded, np.ones(instance.cells, np.int64))
+        found = climb(attempt, "none" if self._neighbours_only else self.max_steps)
         return self._with_proposal(found) if found.status == "infeasible" else found
+
+    @property
+    def _neighbours_only(self) -> bool:
+        """Whether options are given that are for neighbouring multiples."""
+        return self.unbiased or self.keyed or self.small_counts != "free"
 
     def _with_proposal(self, found: Protection) -> Protection:
         """Where no rounding exists, a perturbation between the same multiples may."""
@@ -154,12 +167,13 @@ class ControlledRounding(Method):
     @classmethod
     def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Values:
         """Multiples of the stated base, so many steps away at most."""
-        v, steps = printed["value"], stated.get("steps", 1)
-        if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
-            raise InputError(f"steps: {steps!r} is not a whole number from 1 to {MOST_STEPS}")
+        v, steps = printed["value"], stated_steps(table, stated.get("steps", 1))
         bases = stated_amounts(table, stated["base"], "base")
         off = np.flatnonzero(v % np.maximum(bases, 1))
-        if len(off) and not stated.get("only"):  # cells that only followed the rounded ones are published as they came
+        alone = stated.get("small_counts") == "only"
+        if (
+            len(off) and not stated.get("only") and not alone
+        ):  # cells that only followed the rounded ones are published as they came
             i = int(off[0])
             value, grid = (exact.short(int(x[i]), table.decimals) for x in (v, bases))
             raise InputError(
@@ -183,10 +197,8 @@ class ControlledRounding(Method):
         """Small blocks can be undone, multiples stay, a base may be too large, and more steps are told."""
         out = small_blocks(result) + unmoved(result, "are multiples of their base and ")
         out += beyond_every_value(result.instance, result.method["base"], "base")
-        if result.publication is not None and (steps := result.method["steps"]) > 1:
-            out.append(
-                f"fewer steps do not do; values are multiples less than {steps} bases away, and the release says so"
-            )
+        if result.publication is not None and (words := steps_in_words(result)):
+            out.append(f"neighbouring multiples do not do, or none were found: {words}, and the release says so")
         return out
 
     @classmethod
@@ -199,10 +211,12 @@ class ControlledRounding(Method):
         method = cls(base, max_steps=steps + 1, goal="any" if stop == 1 else "least")
         return BatchRun(method=method, unit_costs=unit == 1, time_limit_s=60.0 * minutes)
 
-    def _rounded(self, instance: Instance) -> NDArray[np.bool_]:
+    def _rounded(self, instance: Instance, base: Ints) -> NDArray[np.bool_]:
         """The cells to be rounded."""
         if self.only is None:
             return np.ones(instance.cells, bool)
+        if self.only == "small":
+            return np.asarray(instance.a < base)
         if isinstance(self.only, str):
             return np.asarray((instance.relations.height > 0) == (self.only == "totals"))
         out = np.zeros(instance.cells, bool)
@@ -211,13 +225,14 @@ class ControlledRounding(Method):
 
     def says(self, instance: Instance) -> dict[str, Any]:
         """The options, without the steps taken."""
-        return {**self.stated(instance, self._rounded(instance)), "knowledge": self.knowledge}
+        rounded = self._rounded(instance, amounts(instance, self.base, "base"))
+        return {**self.stated(instance, rounded), "knowledge": self.knowledge}
 
     def agrees(self, said: Mapping[str, Any], instance: Instance) -> bool:
         """With as many steps as were allowed, or fewer."""
         steps = said.get("steps")
         rest = {name: entry for name, entry in said.items() if name != "steps"}
-        return type(steps) is int and 1 <= steps <= self.max_steps and super().agrees(rest, instance)
+        return within(steps, self.max_steps, instance.relations) and super().agrees(rest, instance)
 
     def stated(self, instance: Instance, rounded: NDArray[np.bool_]) -> dict[str, Any]:
         """The options as the public may read them."""
@@ -229,7 +244,9 @@ class ControlledRounding(Method):
             out["keyed"] = True
         if self.small_counts != "free":
             out["small_counts"] = self.small_counts
-        if self.only is not None:
+        if self.only == "small":
+            out["small_counts"] = "only"
+        elif self.only is not None:
             out["only"] = f"{int(rounded.sum())} cells"
         return out
 

@@ -1,0 +1,152 @@
+"""Ladder: how many steps are tried in turn where neighbouring multiples do not do, and how a release says so.
+
+One number n: 1 to n for all cells alike. Numbers by level of sums: neighbouring multiples first, then these. ``auto``: leaves stay next to their
+values while sums may go further, more from level to level; where nothing is found in time, leaves are rounded one by one, which always adds up, and
+the search goes on from there. What is published is then what the table needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cellward.errors import InputError
+from cellward.exact import Ints
+from cellward.instance import by_level
+from cellward.protect.rounding.rounded_leaves import rounded_leaves
+from cellward.protection import Protection
+from cellward.table.relations import Relations
+from cellward.table.table import Table
+
+if TYPE_CHECKING:
+    from cellward.protect.rounding.attempt import RoundingAttempt
+
+MOST_STEPS = 100
+FEW_CELLS = 4000
+"""Up to so many cells every rung is tried; in larger tables rounded leaves come next."""
+MOST_FOR_SUMS = 3
+"""Steps that ``auto`` tries for sums before leaves may go further too."""
+FIRST_SHARE = 0.4
+"""The part of the time for neighbouring multiples where more steps may be taken."""
+
+
+def climb(attempt: RoundingAttempt, most: Any) -> Protection:
+    """The first result on the ladder that is one; ``none``: no ladder at all."""
+    if most == "none" or most == 1:
+        return attempt.solve()
+    if isinstance(most, int):
+        return _first(attempt, (np.full_like(attempt.steps, s) for s in range(1, most + 1)))
+    if not isinstance(most, str):
+        given = np.array(by_level(attempt.instance.relations, most, "max_steps"), np.int64)
+        return _first(attempt, iter((attempt.steps, given)))
+    return _as_few_as_found(attempt)
+
+
+def _first(attempt: RoundingAttempt, ladder: Iterator[Ints]) -> Protection:
+    """The first that is not proven to be impossible."""
+    for steps in ladder:
+        found = replace(attempt, steps=steps).solve()
+        if found.status != "infeasible":
+            break
+    return found
+
+
+def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
+    """Neighbouring multiples, then sums further and further, then what rounded leaves lead to."""
+    whole, left = attempt.budget, attempt.budget.left
+    quick = replace(attempt, explains=False)
+    first = replace(quick, budget=whole if left is None else whole.part(FIRST_SHARE * left)).solve()
+    if first.publication is not None or whole.stopped:
+        return first
+    last, steps = first, attempt.steps
+    if first.status == "infeasible" and attempt.instance.cells <= FEW_CELLS:
+        for steps in _further(attempt):
+            share = None if whole.left is None else FIRST_SHARE * whole.left
+            last = replace(quick, steps=steps, budget=whole.part(share)).solve()
+            if last.publication is not None:
+                return _tightened(attempt, last)
+            if last.status != "infeasible":
+                break
+    alone = attempt.method.only == "small"
+    start = None
+    if not whole.over and (alone or attempt.rounded.all()):
+        start = rounded_leaves(attempt.instance, attempt.base, whole, alone=alone)
+    if start is None:
+        return replace(attempt, steps=steps).solve() if last.status == "infeasible" else first
+    away = np.abs(start - attempt.instance.a) // attempt.base + 1
+    found = replace(attempt, steps=_by_height(attempt.instance.relations, away), start=start).solve()
+    return _tightened(attempt, found) if found.publication is not None else first
+
+
+def _further(attempt: RoundingAttempt) -> Iterator[Ints]:
+    """Sums further than leaves, more from level to level; then all cells alike, which levels of leaves may need."""
+    height = attempt.instance.relations.height
+    highest = int(height.max(initial=0))
+    for most in range(2, min(highest + 1, MOST_FOR_SUMS) + 1):
+        yield np.minimum(height + 1, most)
+    if attempt.levels:
+        for most in range(2, MOST_FOR_SUMS + 1):
+            yield np.full_like(height, most)
+
+
+def _tightened(attempt: RoundingAttempt, found: Protection) -> Protection:
+    """The same values under the steps that they need, level by level; where levels are asked, what is told stays as it was shown."""
+    assert found.publication is not None and found.publication.v is not None
+    v, stated = found.publication.v, np.asarray(found.method["steps"])
+    needed = _by_height(attempt.instance.relations, np.abs(v - attempt.instance.a) // attempt.base + 1)
+    if attempt.levels or bool(np.all(needed == stated)):
+        return found
+    return replace(attempt, steps=needed, start=v).restated(found)
+
+
+def _by_height(relations: Relations, steps: Ints) -> Ints:
+    """The most steps among the cells of each level of sums, for all cells of it."""
+    most = np.ones(int(relations.height.max(initial=0)) + 1, np.int64)
+    np.maximum.at(most, relations.height, steps)
+    return most[relations.height]
+
+
+# ---- what releases say -------------------------------------------------------------------------------------------------------------------------
+
+
+def stated_steps(table: Table, said: Any) -> int | Ints:
+    """The steps that a release states, one number or one a cell."""
+    each = said if isinstance(said, list) else [said]
+    if any(type(steps) is not int or not 1 <= steps <= MOST_STEPS for steps in each):
+        raise InputError(f"steps: {said!r} is not a whole number from 1 to {MOST_STEPS}, or one a cell")
+    if not isinstance(said, list):
+        return int(said)
+    if len(said) != table.cells:
+        raise InputError(f"steps: {len(said)} numbers for {table.cells} cells; give one, or one a cell")
+    return np.array(said, np.int64)
+
+
+def within(said: Any, most: Any, relations: Relations) -> bool:
+    """Whether the steps that a release states are as many as were allowed, or fewer."""
+    each = said if isinstance(said, list) else [said]
+    if any(type(steps) is not int or not 1 <= steps <= MOST_STEPS for steps in each):
+        return False
+    if isinstance(said, list) and len(said) != relations.cells:
+        return False
+    if isinstance(most, str):
+        return True
+    if isinstance(most, int):
+        return bool(max(each) <= most)
+    allowed: Ints = np.array(by_level(relations, most, "max_steps"), np.int64)
+    return bool(np.all(np.asarray(each) <= allowed))
+
+
+def steps_in_words(result: Protection) -> str:
+    """How far values may be from the true ones; empty where all are neighbouring multiples."""
+    said, height = result.method["steps"], result.instance.relations.height
+    if not isinstance(said, list):
+        return "" if said == 1 else f"values are multiples less than {said} bases away"
+    steps = np.asarray(said)
+    parts = []
+    for level in range(int(height.max(initial=0)) + 1):
+        words = "cells that are no sum" if level == 0 else f"sums of level {level}"
+        parts.append(f"{words} less than {int(steps[height == level].max())}")
+    return f"values are multiples {', '.join(parts)} bases away"
