@@ -1,4 +1,8 @@
-"""Budget: what a piece of work may use (seconds, threads, the seed of its ties), how much of it is left, and whom it tells how far it is."""
+"""Budget: what a piece of work may use (seconds, threads, the seed of its ties), how much of it is left, and whom it tells how far it is.
+
+A job has one clock. Its search is a part of it that leaves time to show, certify and write what is found (:meth:`Budget.search`); whoever shows
+something takes :attr:`Budget.showing`, which a wish to stop the search leaves running.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from cellward.errors import InputError
+from cellward.solve.watch import Watch
 
 Progress = Callable[[int, int], None]
 """Told how much is done, and of how much."""
@@ -29,8 +34,16 @@ class Budget:
     progress: Progress | None = None
     whole: Budget | None = field(default=None, repr=False)
     """What it is a part of."""
+    job: Budget | None = field(default=None, repr=False)
+    """The clock of the job whose search it is a part of."""
+    watch: Watch | None = field(default=None, repr=False)
+    """Whom the job tells its phase and its best table."""
+    counts: tuple[float, float] = field(default=(0.0, 1.0), repr=False)
+    """Constant and unit in which the job counts what is found."""
     began: float = field(default_factory=perf_counter, init=False)
     stopped: bool = field(default=False, init=False)
+    tells: bool = field(default=False, init=False)
+    """Whether what is found is told; a part of a question finds nothing that the job could be told, unless it is said how it counts."""
 
     def __post_init__(self) -> None:
         number = isinstance(self.time_limit_s, int | float) and not isinstance(self.time_limit_s, bool)
@@ -58,6 +71,33 @@ class Budget:
         given = [max(limit, NO_TIME) for limit in (seconds, self.left) if limit is not None]
         threads = self.threads if threads is None else threads
         return replace(self, time_limit_s=min(given, default=None), threads=threads, whole=self)
+
+    def search(self, reserve_s: float) -> Budget:
+        """A part for a search, which leaves so many seconds to show and write what it finds; a wish to stop ends the search, and not those."""
+        limit = None if self.left is None else max(self.left - reserve_s, NO_TIME)
+        return replace(self, time_limit_s=limit, whole=None, job=self)
+
+    @property
+    def showing(self) -> Budget:
+        """What may be used to show, certify and write what was found: all that is left of the job, whether its search was stopped or not."""
+        return self.part() if self.job is None else self.job.part()
+
+    def enter(self, phase: str) -> None:
+        """Another phase of the job begins."""
+        if self.watch is not None:
+            self.watch.enter(phase)
+
+    def counting(self, constant: float, unit: float) -> Budget:
+        """As much, for a question of whose objective constant + unit · value is what this one counts: what it finds is told."""
+        (first, each), part = self.counts, self.part()
+        part.counts, part.tells = (first + each * constant, each * unit), True
+        return part
+
+    def found(self, incumbent: float | None = None, bound: float | None = None) -> None:
+        """A better table or a better bound, in the units of the question at hand."""
+        if self.watch is not None and self.tells:
+            constant, unit = self.counts
+            self.watch.found(*(None if x is None else constant + unit * x for x in (incumbent, bound)))
 
     @property
     def spent(self) -> float:
