@@ -36,12 +36,15 @@ class Budget:
     """What it is a part of."""
     job: Budget | None = field(default=None, repr=False)
     """The clock of the job whose search it is a part of."""
-    watch: Watch | None = field(default=None, repr=False)
-    """Whom the job tells its phase and its best table."""
+    watch: Watch = field(default_factory=Watch, repr=False)
+    """The phase of the job and its best table, and whom it tells of them."""
     counts: tuple[float, float] = field(default=(0.0, 1.0), repr=False)
     """Constant and unit in which the job counts what is found."""
+    hidden: bool = field(default=False, repr=False)
+    """Whether nothing that is found in here counts for the job."""
     began: float = field(default_factory=perf_counter, init=False)
-    stopped: bool = field(default=False, init=False)
+    wish: bool = field(default=False, init=False, repr=False)
+    """Whether it was asked to stop itself."""
     tells: bool = field(default=False, init=False)
     """Whether what is found is told; a part of a question finds nothing that the job could be told, unless it is said how it counts."""
 
@@ -58,9 +61,14 @@ class Budget:
 
     def stop(self) -> None:
         """The user wants what there is (Ctrl-C): no time is left from now on, of this and of what it is a part of."""
-        self.stopped = True
+        self.wish = True
         if self.whole is not None:
             self.whole.stop()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped, or what it is a part of."""
+        return self.wish or (self.whole is not None and self.whole.stopped)
 
     def again(self) -> Budget:
         """As much once more, from now on."""
@@ -84,18 +92,23 @@ class Budget:
 
     def enter(self, phase: str) -> None:
         """Another phase of the job begins."""
-        if self.watch is not None:
-            self.watch.enter(phase)
+        self.watch.enter(phase)
 
     def counting(self, constant: float, unit: float) -> Budget:
         """As much, for a question of whose objective constant + unit · value is what this one counts: what it finds is told."""
         (first, each), part = self.counts, self.part()
-        part.counts, part.tells = (first + each * constant, each * unit), True
+        part.counts, part.tells = (first + each * constant, each * unit), not self.hidden
+        return part
+
+    def silent(self) -> Budget:
+        """As much, for a question of which nothing is told, however its parts count."""
+        part = self.part()
+        part.hidden = True
         return part
 
     def found(self, incumbent: float | None = None, bound: float | None = None) -> None:
         """A better table or a better bound, in the units of the question at hand."""
-        if self.watch is not None and self.tells:
+        if self.tells:
             constant, unit = self.counts
             self.watch.found(*(None if x is None else constant + unit * x for x in (incumbent, bound)))
 

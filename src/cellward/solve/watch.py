@@ -40,7 +40,7 @@ Listener = Callable[[Standing], None]
 class Watch:
     """One job's standing, and who is told of it."""
 
-    listener: Listener
+    listener: Listener | None = None
     phase: str = ""
     incumbent: float | None = None
     bound: float | None = None
@@ -72,5 +72,7 @@ class Watch:
 
     def tell(self) -> None:
         """Say how far it is."""
+        if self.listener is None:
+            return
         seconds = perf_counter() - self.began
         self.listener(Standing(phase=self.phase, incumbent=self.incumbent, bound=self.bound, seconds=seconds))

@@ -162,6 +162,8 @@ class _ImprovementSearch:
             self._raise_target(x)
         if better or int(self.cost @ x) == self.value:
             self.x = x
+        if better:
+            self.budget.found(self.unit * self.value, self.unit * self.target)
         return better
 
     def _raise_target(self, x: Ints) -> None:
@@ -200,7 +202,8 @@ class _ImprovementSearch:
     def whole(self) -> None:
         """All columns at once from the best table, for what is left of the time."""
         assert self.x is not None
-        many, start = self.budget.part(threads=SEARCHERS), self.x.astype(float)
+        many = self.budget.part(threads=SEARCHERS).counting(0, self.unit)
+        start = self.x.astype(float)
         outcome = ask(solve_cpsat, self.question, columns=len(start), budget=many, start=start)
         if outcome.x is not None:
             self.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")

@@ -43,7 +43,9 @@ class WholeSearch:
         """The best table found, with CP-SAT's own bound."""
         model, every = problem.model, np.arange(problem.size)
         question, unit, _ = question_of_all(problem, every)
-        outcome = ask(self.solver, question, columns=problem.size, budget=budget.part(threads=SEARCHERS))
+        outcome = ask(
+            self.solver, question, columns=problem.size, budget=budget.part(threads=SEARCHERS).counting(0, unit)
+        )
         if outcome.x is None:
             return Found(none_found(outcome, question, self.name), self.name)
         x = np.rint(outcome.x).astype(np.int64)

@@ -81,7 +81,7 @@ class PerturbationAttempt(Attempt):
             reason = f"no table inside the intervals meets every level ({found.engine}); {self._remedy}"
             return self.infeasible(reason, found.engine)
         if found.v is None or found.status != "optimal":
-            reason = f"no protected table was found{self.within} ({found.engine}); give more time"
+            reason = f"no protected table was found{self.within} ({found.engine}; {self.took}); give more time"
             return self.failed(reason, found.engine)
         made = self.first_protected(self._published(found, *(found.between or (lo, hi)), places))
         if made is None and found.between is not None:  # values near to what was drawn, and nothing known of the least

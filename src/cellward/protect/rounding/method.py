@@ -137,6 +137,7 @@ class ControlledRounding(Method):
         _refuse_overflow(instance, base, self.max_steps)
         check_grid(instance, np.where(rounded, base, 1))
         for steps in range(1, self.max_steps + 1):
+            budget.watch.anew()
             found = RoundingAttempt(self, instance, budget, key, base, rounded, steps).solve()
             if found.status != "infeasible":
                 break
