@@ -33,7 +33,7 @@ LARGEST_EXACT: Final = 2**53
 LARGEST_SUM: Final = 2.0**61
 """A row or the cost that could leave this range might leave CP-SAT's 64 bits on the way."""
 NOTES_S: Final = 0.2
-"""The least time between two notes to the worker's parent."""
+"""The least time between two notes of a kind to the worker's parent."""
 NO_LOWER: Final = -(2**63)
 NO_UPPER: Final = 2**63 - 1
 
@@ -134,8 +134,7 @@ def solve_cpsat_here(
         parameters.max_time_in_seconds = left - min(0.5, 0.05 * left)  # room for the way back
     search = cp_sat.SolveWrapper()
     search.set_parameters(parameters)
-    if notes and np.any(whole.cost):
-        _take_notes(cp_sat, search)
+    notebook = _take_notes(cp_sat, search) if notes and np.any(whole.cost) else None
     asked_to_stop = False
 
     def stop() -> None:
@@ -145,6 +144,7 @@ def solve_cpsat_here(
 
     with worker.stopping(stop):
         response = search.solve(proto)
+    del notebook
     word = response.status.name
     if word not in STATUSES:
         raise SolverError(f"{solver} refused a model of {whole.size}: {word}, {response.solution_info}")
@@ -201,23 +201,24 @@ def _load() -> tuple[Any, str]:
     return cp_sat, f"OR-tools {importlib.import_module('ortools').__version__} CP-SAT"
 
 
-def _take_notes(cp_sat: Any, search: Any) -> None:
-    """Have CP-SAT tell the worker's parent, now and then, what it has found."""
-    told = -math.inf
+def _take_notes(cp_sat: Any, search: Any) -> Any:
+    """Have CP-SAT tell the worker's parent, now and then, what it has found; to be kept as long as it searches, which keeps no hold of it."""
+    told = {"point": -math.inf, "bound": -math.inf}
 
-    def due() -> bool:
-        nonlocal told
-        late = monotonic() - told >= NOTES_S
-        told = monotonic() if late else told
+    def due(what: str) -> bool:
+        late = monotonic() - told[what] >= NOTES_S
+        told[what] = monotonic() if late else told[what]
         return late
 
     class Better(cp_sat.SolutionCallback):  # type: ignore[misc]
         def OnSolutionCallback(self) -> None:  # noqa: N802 (the name that CP-SAT calls)
-            if due():
+            if due("point"):
                 worker.note(self.ObjectiveValue(), self.BestObjectiveBound())
 
-    search.add_solution_callback(Better())
-    search.add_best_bound_callback(lambda bound: worker.note(None, bound) if due() else None)
+    better = Better()
+    search.add_solution_callback(better)
+    search.add_best_bound_callback(lambda bound: worker.note(None, bound) if due("bound") else None)
+    return better
 
 
 def _believe(whole: _Whole, x: Ints, claimed: int, solver: str) -> None:
