@@ -1,6 +1,6 @@
 """Growth: what doubles when a table doubles, for each method, on tables of the bank (shared/everyday) cut to four sizes.
 
-A table is cut by leaving out codes of its first hierarchy, and their records. Each size is a job in a process of its own; its phases are timed by the
+A table is cut by leaving out codes of one hierarchy, and their records. Each size is a job in a process of its own; its phases are timed by the
 clock of the job, its memory is that of the process and of its largest worker. The exponent e of seconds ~ cells^e (1: twice the cells, twice as
 long) is fitted to all sizes that end within the limit.
 
@@ -40,7 +40,7 @@ class Grown:
 
 
 CASES = (
-    Grown("census4", "mun", Way("round", 'base = 5\ngoal = "any"'), risk=False),
+    Grown("census4", "mun", Way("round", 'base = 5\ngoal = "any"\nmax_steps = 3'), risk=False),
     Grown("census4", "mun", Way("perturb", "base = 5"), risk=False),
     Grown("business2", "division", Way("round", "base = 1000"), risk=False),
     Grown("business2", "division", Way("adjust", 'norm = "l1"'), risk=True),
@@ -75,21 +75,20 @@ finally:
 
 
 def cut(bank: Path, grown: Grown, share: float, folder: Path, limit_s: float) -> Path:
-    """The job on a part of the table: the first codes below each group of the hierarchy, and the records of these."""
+    """The job on a part of the table: that share of the codes of the hierarchy's lowest level, spread over all of it, and their records."""
     path = job(bank, grown.table, grown.way, limit_s, folder)
     if not grown.risk:
         path.write_text(re.sub(r"\[risk\]\n[^\[]*", "", path.read_text()))
-    lines = (folder / f"{grown.dimension}.hrc").read_text().splitlines()
     groups: list[list[str]] = []
-    for line in lines:
+    for line in (folder / f"{grown.dimension}.hrc").read_text().splitlines():
         if line.startswith("@"):
             groups[-1].append(line)
         else:
             groups.append([line])
-    most = max(1, round(share * len(groups)))
-    kept = groups[:most]
-    codes = {line.lstrip("@") for group in kept for line in group}
-    (folder / f"{grown.dimension}.hrc").write_text("\n".join(line for group in kept for line in group) + "\n")
+    leaves = [line for group in groups for line in group[1:]]
+    codes = {line.lstrip("@") for k, line in enumerate(leaves) if int((k + 1) * share) > int(k * share)}
+    kept = [[group[0], *(line for line in group[1:] if line.lstrip("@") in codes)] for group in groups]
+    (folder / f"{grown.dimension}.hrc").write_text("\n".join(line for own in kept if own[1:] for line in own) + "\n")
     with (folder / "records.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     with (folder / "records.csv").open("w", newline="") as file:

@@ -22,7 +22,7 @@ from cellward.protect.adjustment.continuous import Continuous
 from cellward.protect.lattice.engines import ENGINES
 from cellward.protect.lattice.problem import Found
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
-from cellward.protect.reserve import MOST, reserve_s
+from cellward.protect.reserve import MOST, SHOWN_SHARE, reserves
 from cellward.solve import alarm as alarms
 from cellward.solve import worker
 from cellward.solve.alarm import WRITING, alarm
@@ -77,16 +77,17 @@ def test_a_search_is_given_less_than_the_limit_and_never_nothing(round_by):
     round_by(lambda problem, budget: seen.append(budget) or rounded(problem, budget))
     cw.ControlledRounding(5).protect(TABLE, time_limit_s=60)
     kept = 60 - seen[0].time_limit_s
-    assert 0 < kept < 1 and 59 < seen[0].showing.left <= 60
+    assert SHOWN_SHARE * 60 < kept < SHOWN_SHARE * 60 + 1 and 59 < seen[0].showing.left < 60
     cw.ControlledRounding(5).protect(TABLE, time_limit_s=0.5)
-    assert seen[1].time_limit_s > (1 - MOST) * 0.4
+    assert seen[1].time_limit_s > (1 - 2 * MOST) * 0.4
 
 
 def test_the_reserve_grows_with_the_table_and_is_none_without_a_limit():
     small, large = (Instance.of(cw.Table.from_array(np.ones((n, n)))) for n in (3, 60))
     minute = Budget(time_limit_s=60)
-    assert 0 < reserve_s(small, minute) < reserve_s(large, minute) < 60
-    assert reserve_s(large, Budget()) == 0
+    for little, more in zip(reserves(small, minute), reserves(large, minute), strict=True):
+        assert 0 < little < more < 15
+    assert reserves(large, Budget()) == (0, 0)
 
 
 def test_work_that_looks_at_no_clock_is_ended_in_a_sentence(rings_at_once):

@@ -57,6 +57,8 @@ def test_a_search_leaves_time_for_what_comes_after_it():
     job = Budget(time_limit_s=60.0)
     search = job.search(20.0)
     assert 39 < search.left <= 40 and 59 < search.part().showing.left <= 60
+    closed = Budget(time_limit_s=60.0).search(20.0, 5.0)
+    assert 34 < closed.left <= 35 and 54 < closed.part().showing.left <= 55
     assert Budget().search(20.0).left is None
     assert Budget(time_limit_s=5.0).search(20.0).over
 

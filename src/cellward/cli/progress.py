@@ -110,16 +110,16 @@ def _draw(latest: Latest, budget: Budget, done: threading.Event) -> None:
     if done.wait(AFTER_S):
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[spent]:.0f} s"))
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
-        task = progress.add_task(words(latest.standing), total=budget.time_limit_s)
+        task = progress.add_task(words(latest.standing), total=budget.time_limit_s, spent=budget.spent)
         while not done.wait(DRAWN_S):
             limit = budget.time_limit_s
-            spent = budget.spent if limit is None else min(budget.spent, limit)
-            progress.update(task, description=words(latest.standing), completed=spent)
+            passed = None if limit is None else min(budget.spent, limit)
+            progress.update(task, description=words(latest.standing), completed=passed, spent=budget.spent)
 
 
 @contextlib.contextmanager
@@ -147,5 +147,6 @@ def best_of(protect: Callable[[], Protection]) -> Protection:
         try:
             return protect()
         except Stopped as stop:
-            say("the search was stopped; what it found is shown to protect and written, Ctrl-C again to end at once")
+            if stop.best.publication is not None:
+                say("the search was stopped; what it found is written if it protects, Ctrl-C again to end at once")
             return stop.best

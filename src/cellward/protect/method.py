@@ -18,7 +18,7 @@ from cellward.key import checked_key
 from cellward.objective import Objective
 from cellward.protect.canonical import solve_in_canonical_order
 from cellward.protect.option import check_options, options_of
-from cellward.protect.reserve import reserve_s
+from cellward.protect.reserve import reserves
 from cellward.protect.stopped import Stopped
 from cellward.protection import Failure, Protection, Run
 from cellward.publication.publication import Publication
@@ -164,7 +164,7 @@ class Method(ABC):
         instance = Instance.of(table, weights=weights, attackers=attackers)
         if reason := self.accepts(instance):
             raise InputError(reason)
-        key, search = checked_key(key), budget.search(reserve_s(instance, budget))
+        key, search = checked_key(key), budget.search(*reserves(instance, budget))
         budget.enter("solving")
         try:
             with alarm(budget), heeding_interrupt(search):

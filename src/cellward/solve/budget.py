@@ -34,6 +34,8 @@ class Budget:
     progress: Progress | None = None
     whole: Budget | None = field(default=None, repr=False)
     """What it is a part of."""
+    closing_s: float = field(default=0.0, repr=False)
+    """What the job keeps to certify and write what was found and shown."""
     job: Budget | None = field(default=None, repr=False)
     """The clock of the job whose search it is a part of."""
     watch: Watch = field(default_factory=Watch, repr=False)
@@ -80,15 +82,17 @@ class Budget:
         threads = self.threads if threads is None else threads
         return replace(self, time_limit_s=min(given, default=None), threads=threads, whole=self)
 
-    def search(self, reserve_s: float) -> Budget:
-        """A part for a search, which leaves so many seconds to show and write what it finds; a wish to stop ends the search, and not those."""
-        limit = None if self.left is None else max(self.left - reserve_s, NO_TIME)
+    def search(self, showing_s: float, closing_s: float = 0.0) -> Budget:
+        """A part for a search, which leaves so many seconds to show what it finds and to close; a wish to stop ends the search, and not those."""
+        self.closing_s = closing_s
+        limit = None if self.left is None else max(self.left - showing_s - closing_s, NO_TIME)
         return replace(self, time_limit_s=limit, whole=None, job=self)
 
     @property
     def showing(self) -> Budget:
-        """What may be used to show, certify and write what was found: all that is left of the job, whether its search was stopped or not."""
-        return self.part() if self.job is None else self.job.part()
+        """What may be used to show what was found: all that is left of the job but for its close, whether its search was stopped or not."""
+        job = self if self.job is None else self.job
+        return job.part(None if job.left is None else job.left - job.closing_s)
 
     def enter(self, phase: str) -> None:
         """Another phase of the job begins."""

@@ -116,7 +116,7 @@ class _ImprovementSearch:
 
     def found(self) -> Found:
         """What came of it, with the relaxation's bound."""
-        engine = " + ".join(self.engines)
+        engine = " + ".join(self.engines) or self.effort.name
         if self.x is None:
             return Found("unknown", engine)
         value, least = int(self.model.columns.cost[self.part] @ self.x), self.model.least(self.part)
@@ -361,7 +361,7 @@ class _ImprovementSearch:
         road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.budget.seed)
         limit = None if self.budget.left is None else WALK_SHARE * self.budget.left
         most = self.effort.walk_positions if limit is None else math.inf
-        part = self.budget.part(limit)
+        part = self.budget.part(limit).counting(0, self.unit)
         outcome = ask(solve_walk, road, columns=len(self.part), budget=part, target=self.target, positions=most)
         if outcome.x is not None:
             self.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")

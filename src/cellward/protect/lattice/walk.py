@@ -93,4 +93,5 @@ def _go(walks: list[_Walk], budget: Budget, target: int, positions: float) -> bo
             finally:  # a stretch is short, and its lane must be left in order
                 for other in others:
                     other.result()
+            budget.found(min(walk.least for walk in walks))
     return False
