@@ -93,6 +93,8 @@ def solve_with_senses(
     found = solve(inside, budget, forms)
     if found.status != "optimal" and not budget.over and not len(room.empty):
         found = second_opinion(inside, budget, found)
+    if found.status == "infeasible" and budget.over:  # there was no time to hear the others, or to turn more
+        found = replace(found, status="unknown")
     return found, senses, room
 
 
