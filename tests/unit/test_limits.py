@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import cellward as cw
+from cellward.cli import finish as finish_module
 from cellward.cli import progress
 from cellward.errors import SolverError, TimeLimitError
 from cellward.instance import Instance
@@ -141,6 +142,16 @@ def test_an_engine_that_does_not_look_at_its_clock_has_failed(round_by, rings_at
     p = cw.ControlledRounding(5).protect(TABLE, time_limit_s=0.05)
     assert (p.status, p.run.limit_reached) == ("failed", True)
     assert p.reason.startswith("the time limit of 0.05 s came while solving (")
+
+
+def test_the_sentence_names_the_phase_that_had_no_end(tmp_path, run, round_by, rings_at_once, monkeypatch):
+    monkeypatch.setattr(finish_module, "summary", lambda *_, **__: time.sleep(0.1) or {})
+    round_by(busy)
+    (tmp_path / "t.csv").write_text("a,n\nx,1\ny,2\nz,4\n")
+    said = run(
+        "round", tmp_path / "t.csv", "--dims", "a", "--value", "n", "--out", tmp_path / "out", "--time-limit", 0.3, "--json"
+    )  # fmt: skip
+    assert said.code == 3 and "came while solving (" in said.err
 
 
 def test_reading_that_takes_too_long_ends_in_a_sentence(tmp_path, run, monkeypatch, rings_at_once):

@@ -23,7 +23,7 @@ from cellward.protect.stopped import Stopped
 from cellward.protection import Failure, Protection, Run
 from cellward.publication.publication import Publication
 from cellward.risk.attacker import Attacker
-from cellward.solve.alarm import alarm
+from cellward.solve.alarm import alarm, silence
 from cellward.solve.budget import Budget
 from cellward.solve.interrupt import heeding_interrupt
 from cellward.solve.watch import Listener, Watch
@@ -170,6 +170,7 @@ class Method(ABC):
             with alarm(budget), heeding_interrupt(search):
                 found = solve_in_canonical_order(self, instance, search, key)
         except TimeLimitError as late:
+            silence()
             found = self._out_of_time(instance, str(late), budget, key)
         if search.stopped:
             raise Stopped(replace(found, run=replace(found.run, stopped=True, limit_reached=True)))

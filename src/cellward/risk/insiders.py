@@ -27,6 +27,7 @@ from cellward.table.table import Table
 
 Units = tuple[int, ...]
 Asked = tuple[int, int, int]
+NO_LEVELS = Levels(*(np.zeros(0, np.int64) for _ in range(4)))
 IN_COALITION = 3
 """Coalitions are formed of two among so many of the largest."""
 
@@ -91,14 +92,19 @@ class _Near:
         order = np.argsort(relations.indices, kind="stable")
         self._equation = relations.row[order]
         self._start = np.searchsorted(relations.indices[order], np.arange(relations.cells + 1))
+        self._seen: dict[bytes, Ints] = {}
         self.cells = self.members(unsafe)
         """All cells in one equation with an unsafe one."""
 
     def members(self, cells: Ints) -> Ints:
         """All cells in one equation with one of these, themselves included."""
-        r = self._relations
+        r, key = self._relations, cells.tobytes()
+        if key in self._seen:  # many units stand in the same cells
+            return self._seen[key]
         equation = np.unique(self._equation[ranges(self._start[cells], self._start[cells + 1])])
-        return np.unique(np.concatenate((cells, r.indices[ranges(r.indptr[equation], r.indptr[equation + 1])])))
+        found = np.unique(np.concatenate((cells, r.indices[ranges(r.indptr[equation], r.indptr[equation + 1])])))
+        self._seen[key] = found
+        return found
 
     def unsafe(self, cells: Ints) -> Ints:
         """The unsafe cells among these."""
@@ -238,7 +244,7 @@ def _of_sums(
     """The levels of sums of cells at risk that these units come near to, of which they do not know every cell."""
     sums, negative = table.sensitivity.sums, contributions_of(table).negative
     if not sums:
-        return _levels([], np.zeros(0, np.int64))
+        return NO_LEVELS
     contributed = np.zeros(table.cells, np.int64)
     contributed[cell] = own
     known, close = np.zeros(table.cells, bool), np.zeros(table.cells, bool)
@@ -262,6 +268,9 @@ def _levels(asked: list[tuple[int, int, int, int]], room: Ints) -> Levels:
 
 def _contributed(parts: Parts | LinkedParts, units: Units) -> tuple[Ints, Ints, Ints]:
     """The cells that these units contribute to, what they contribute together, and how many of them do."""
+    if len(units) == 1:
+        cell, own = parts.of(units[0])
+        return cell, own, np.ones(len(cell), np.int64)
     each = [parts.of(u) for u in units]
     cell, where = np.unique(np.concatenate([cells for cells, _ in each]), return_inverse=True)
     own, members = np.zeros(len(cell), np.int64), np.zeros(len(cell), np.int64)

@@ -12,7 +12,7 @@ from typing import Final
 from cellward.errors import TimeLimitError
 from cellward.solve.budget import Budget
 
-GRACE_S, GRACE_SHARE = 0.2, 0.02
+GRACE_S, GRACE_SHARE = 0.1, 0.01
 """How long after the end it rings: whoever looks at the clock has ended by then."""
 AGAIN_S: Final = 0.5
 """How soon it rings again, where a library took the first for an error of its own."""
@@ -51,6 +51,14 @@ def alarm(budget: Budget) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def silence() -> None:
+    """No more rings: who had to hear it has."""
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
+        handler = signal.getsignal(signal.SIGALRM)
+        if getattr(handler, "__module__", None) == __name__:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
 def late(budget: Budget) -> TimeLimitError:
