@@ -368,7 +368,6 @@ class Job:
         whole = section.get("whole", False)
         with naming(self.path):
             behind = table.contributions is not None and table.contributions.parts is not None
-            behind = behind and not (self.method is not None and self.method.ignores_levels)  # nothing is asked of them
             if self.rules and behind and table.findings is not None and len(table.findings.unsafe):
                 found = Attacker.from_data(
                     table,
