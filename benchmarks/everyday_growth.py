@@ -26,7 +26,7 @@ from results import Report, run_parts, table
 PARTS = {"methods": "what doubles when the table doubles"}
 SHARES = (0.125, 0.25, 0.5, 1.0)
 QUICK_SHARES = (0.1, 0.2)
-LIMIT_S, QUICK_LIMIT_S = 120, 20
+LIMIT_S, QUICK_LIMIT_S = 60, 20
 
 
 @dataclass(frozen=True)
