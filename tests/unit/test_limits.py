@@ -151,7 +151,8 @@ def test_the_sentence_names_the_phase_that_had_no_end(tmp_path, run, round_by, r
     said = run(
         "round", tmp_path / "t.csv", "--dims", "a", "--value", "n", "--out", tmp_path / "out", "--time-limit", 0.3, "--json"
     )  # fmt: skip
-    assert said.code == 3 and "came while solving (" in said.err
+    assert said.code == 3 and "came while solving (" in said.err and said.err.count("\n") == 1
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
 def test_reading_that_takes_too_long_ends_in_a_sentence(tmp_path, run, monkeypatch, rings_at_once):

@@ -18,6 +18,7 @@ from cellward.report.of_result import shown_of
 from cellward.report.sections.outcome import files as files_section
 from cellward.report.sections.outcome import outcome, reason_of
 from cellward.report.terminal import render
+from cellward.solve.alarm import silence
 from cellward.solve.budget import Budget
 from cellward.table.table import Table
 
@@ -38,6 +39,7 @@ def finish(
         budget.enter("showing levels")
         if result.releasable:
             files = write()
+    silence()  # what came out is known, and is said
     with after_writing(out) if files else contextlib.nullcontext():
         _say(result, table, files, as_json=as_json, show=show)
     if not files:

@@ -45,7 +45,7 @@ def alarm(budget: Budget) -> Iterator[None]:
     except TimeLimitError:
         raise
     except BaseException as error:
-        if rang:
+        if rang and signal.getsignal(signal.SIGALRM) is ring:  # not silenced: what went wrong is that it rang
             raise late(budget) from error
         raise
     finally:
@@ -59,6 +59,7 @@ def silence() -> None:
         handler = signal.getsignal(signal.SIGALRM)
         if getattr(handler, "__module__", None) == __name__:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
 
 
 def late(budget: Budget) -> TimeLimitError:
