@@ -2,13 +2,14 @@
 
 from cellward.audit.audit import Audit, audit
 from cellward.audit.certificate import verify
-from cellward.errors import CellwardError, InputError, SolverError, VerificationError
+from cellward.errors import CellwardError, InputError, SolverError, TimeLimitError, VerificationError
 from cellward.hierarchy import Hierarchy
 from cellward.job import Job
 from cellward.protect.adjustment import ControlledAdjustment
 from cellward.protect.adjustment.study import DisclosureStudy
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
+from cellward.protect.stopped import Stopped
 from cellward.protection import Protection
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.release import Release
@@ -22,6 +23,7 @@ from cellward.risk.prior_posterior import PriorPosterior
 from cellward.risk.request import Request
 from cellward.risk.threshold import Threshold
 from cellward.risk.zero import Zero
+from cellward.solve.watch import Standing
 from cellward.table.link import link
 from cellward.table.table import Table
 from cellward.version import __version__
@@ -47,8 +49,11 @@ __all__ = [
     "Release",
     "Request",
     "SolverError",
+    "Standing",
+    "Stopped",
     "Table",
     "Threshold",
+    "TimeLimitError",
     "VerificationError",
     "Zero",
     "__version__",

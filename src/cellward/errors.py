@@ -22,6 +22,10 @@ class VerificationError(CellwardError):
     """A result did not pass its exact verification; nothing is released."""
 
 
+class TimeLimitError(CellwardError):
+    """The time limit came in a phase that leaves nothing to give; nothing is released, and what was released before stays."""
+
+
 class ResourceError(CellwardError):
     """Memory or disk space ran out; nothing is released, and what was released before stays."""
 

@@ -35,6 +35,8 @@ from cellward.risk.manual import Manual
 from cellward.risk.policy import BUILT_IN, Policy
 from cellward.risk.rule import Rule
 from cellward.risk.rule_text import read_rule
+from cellward.solve.alarm import alarm
+from cellward.solve.budget import Budget
 from cellward.table.frame import LongSpec, refuse_former
 from cellward.table.table import Table
 from cellward.tabulate.formula import Formula
@@ -312,8 +314,17 @@ class Job:
 
     # ---- doing it --------------------------------------------------------------------------------------------------------------------------
 
-    def table(self) -> Table:
-        """Read the input, add it up, and find the cells at risk."""
+    def budget(self) -> Budget:
+        """One clock for the whole job, which begins now, with its threads and its seed."""
+        limit, output = self.said.get("method", {}).get("time_limit_s"), self._output
+        limit = None if limit is None else float(limit)
+        with naming(self.path):
+            return Budget(time_limit_s=limit, threads=output.get("threads", 1), seed=output.get("seed", 0))
+
+    def table(self, budget: Budget | None = None) -> Table:
+        """Read the input, add it up, and find the cells at risk; ``budget``: of the job, which is told of the phases."""
+        budget = budget or Budget()
+        budget.enter("reading")
         with naming(self.path):
             self.key, self.method, self.rules  # noqa: B018 (mistakes are told before the work begins)
             given = {"hierarchies": self.hierarchies, **self.said["roles"]}
@@ -328,6 +339,7 @@ class Job:
                 table = read_table(self.source, **reading, **given)
             else:
                 table = Table.from_microdata(self.source, **reading, threads=self._output.get("threads"), **given)
+            budget.enter("finding cells at risk")
             exceptions = {"waivers": self._waivers(), **self._exceptions()}
             return table.find(*self.rules, **exceptions) if self.rules or any(exceptions.values()) else table
 
@@ -371,33 +383,27 @@ class Job:
                 found += read_attackers(self._beside(section["file"]), table, whole=whole)[1:]
         return found
 
-    def protect(self, table: Table) -> Protection:
-        """Protect the table as the job says."""
-        method, section, output = self.method, self.said.get("method", {}), self._output
-        if method is None:
+    def protect(self, table: Table, budget: Budget | None = None) -> Protection:
+        """Protect the table as the job says, with what is left of its budget; without one, the clock begins now."""
+        if self.method is None:
             raise InputError(f"{self.path}: there is no [method]; say how to protect the table")
-        limit = section.get("time_limit_s")
-        return method.protect(
-            table,
-            weights=self.weights,
-            attackers=self.attackers(table),
-            time_limit_s=None if limit is None else float(limit),
-            seed=output.get("seed", 0),
-            threads=output.get("threads"),
-            key=self.key,
-        )
+        budget = budget or self.budget()
+        with alarm(budget):
+            budget.enter("finding attackers")
+            known = self.attackers(table)
+        return self.method.protect_within(budget, table, weights=self.weights, attackers=known, key=self.key)
 
     def write_table(self, table: Table) -> Path | None:
         """Write the confidential table, where the job wants it."""
         file = self._output.get("table")
         return None if file is None else write_table(table, self._beside(file))
 
-    def write(self, table: Table, protection: Protection) -> list[Path]:
+    def write(self, table: Table, protection: Protection, budget: Budget | None = None) -> list[Path]:
         """Write the folder: the release and its proof, and why cells were at risk."""
         job = {"name": self.name, "file": self.path.name, "sha256": self.digest, "input_sha256": hash_of(self.source)}
         more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
         facts = {**summary(protection, verified=True), "job": job}
-        files = write_outputs(protection, self.folder, facts, more, self.inputs)
+        files = write_outputs(protection, self.folder, facts, more, self.inputs, budget)
         with after_writing(self.folder):
             kept = self.write_table(table)
         return files if kept is None else [*files, kept]

@@ -16,6 +16,8 @@ from cellward.manifest import MANIFEST, manifest_text
 from cellward.protection import Protection
 from cellward.report.sections.deviations import Deviations
 from cellward.report.sections.outcome import notes
+from cellward.solve.alarm import WRITING
+from cellward.solve.budget import Budget
 
 CERTIFICATE, DETAILS = "certificate.json.gz", "protection.json"
 STATEMENT, VALUES = "release.json", "release.csv"
@@ -88,11 +90,14 @@ def write_outputs(
     facts: dict[str, Any],
     more: Mapping[str, bytes] | None = None,
     inputs: Mapping[str, Path] | None = None,
+    budget: Budget | None = None,
 ) -> list[Path]:
     """Write the folder, which takes the place of an earlier one in a single step; ``more``: further confidential files.
 
-    ``inputs``: the files that it was made of, for the manifest.
+    ``inputs``: the files that it was made of, for the manifest. ``budget``: of the job, which is told of the phases.
     """
+    budget = budget or Budget()
+    budget.enter("certifying")
     release = protection.release()
     release.refuse_formulas()
     parts = release.tables() if release.labels.tables else ()
@@ -112,6 +117,7 @@ def write_outputs(
     }
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     of_sums = protection.certificate_of_sums()
+    budget.enter(WRITING)
     try:
         with replacing(folder, {*every, *_parts_in(folder)}) as target:
             protection.certificate().save(target / CERTIFICATE)

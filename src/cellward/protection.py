@@ -50,11 +50,12 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How a result was found: the engine, its seconds, and whether a limit cut it short."""
+    """How a result was found: the engine, its seconds, and whether a limit, or Ctrl-C, cut it short."""
 
     engine: str = ""
     seconds: float = 0.0
     limit_reached: bool = False
+    stopped: bool = False
 
 
 class Details(Protocol):

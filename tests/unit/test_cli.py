@@ -7,6 +7,7 @@ import gzip
 import itertools
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -554,7 +555,8 @@ def test_a_solver_that_fails_exits_3_and_writes_nothing(tmp_path, run, round_by)
 def test_a_limit_reached_with_nothing_found_exits_3_and_writes_nothing(tmp_path, run, round_by):
     round_by(lambda *_: Found("unknown", "no engine"))
     said = run("round", FIRMS, *LONG, "--out", tmp_path / "out", "--json", "--time-limit", 1)
-    assert (said.code, said.err) == (3, "cellward: nothing was found within 1.0 s (no engine); give more time\n")
+    words = "cellward: nothing was found within 1 s (no engine; solving, 0.0 s); give more time\n"
+    assert (said.code, re.sub(r"\d\.\d s\)", "0.0 s)", said.err)) == (3, words)
     assert json.loads(said.out)["status"] == "failed"
     assert not list(tmp_path.iterdir())
 

@@ -10,6 +10,7 @@ from cellward.solve.ask import ask
 from cellward.solve.budget import NO_TIME, Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
+from cellward.solve.watch import Watch
 
 
 def test_a_part_is_never_more_than_what_is_left():
@@ -50,3 +51,35 @@ def test_nothing_of_a_budget_but_numbers_travels_to_the_worker(limit, monkeypatc
     assert (keywords["threads"], keywords["seed"]) == (2, 5)
     assert all(isinstance(value, int | float | None) for value in keywords.values())
     assert len(pickle.dumps(sent[0])) < 500
+
+
+def test_a_search_leaves_time_for_what_comes_after_it():
+    job = Budget(time_limit_s=60.0)
+    search = job.search(20.0)
+    assert 39 < search.left <= 40 and 59 < search.part().showing.left <= 60
+    closed = Budget(time_limit_s=60.0).search(20.0, 5.0)
+    assert 34 < closed.left <= 35 and 54 < closed.part().showing.left <= 55
+    assert Budget().search(20.0).left is None
+    assert Budget(time_limit_s=5.0).search(20.0).over
+
+
+def test_a_wish_to_stop_ends_the_search_and_not_what_shows_it():
+    job = Budget(time_limit_s=60.0)
+    search = job.search(20.0)
+    search.part(3.0).stop()
+    assert search.over and search.stopped and not job.over and search.part().showing.left > 50
+
+
+def test_what_is_found_is_told_in_the_units_of_the_job_and_only_if_it_counts():
+    told = []
+    budget = Budget(watch=Watch(told.append))
+    budget.enter("solving")
+    ours = budget.counting(100.0, 0.1)
+    ours.found(50.0)
+    ours.part().found(1.0)
+    ours.part(3.0).counting(10.0, 2.0).found(15.0, 5.0)
+    ours.found(45.0)
+    assert [(one.phase, one.incumbent, one.bound) for one in told] == [
+        ("solving", None, None), ("solving", 105.0, None), ("solving", 104.0, 102.0),
+    ]  # fmt: skip
+    assert told[-1].gap == pytest.approx(2 / 104) and told[0].gap is None

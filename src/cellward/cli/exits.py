@@ -9,7 +9,7 @@ import typer
 DONE, INFEASIBLE, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 EPILOG = (
     "Exit codes: 0 done and verified; 1 infeasible, a cell under-protected, or a certificate that does not hold; 2 bad input; "
-    "3 a solver failed or ran out of time, nothing released."
+    "3 a solver failed or time ran out, nothing released; 130 Ctrl-C, nothing written. Ctrl-C in a search stops it, and what it found is written."
 )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from cellward.cli.exits import FAILED, INFEASIBLE, say
-from cellward.cli.progress import spinner
+from cellward.cli.progress import told
 from cellward.files.folder import after_writing
 from cellward.outputs import folder_files, summary
 from cellward.protection import Protection
@@ -18,17 +18,28 @@ from cellward.report.of_result import shown_of
 from cellward.report.sections.outcome import files as files_section
 from cellward.report.sections.outcome import outcome, reason_of
 from cellward.report.terminal import render
+from cellward.solve.alarm import silence
+from cellward.solve.budget import Budget
 from cellward.table.table import Table
 
 
 def finish(
-    result: Protection, table: Table, out: Path, write: Callable[[], list[Path]], *, as_json: bool, show: bool
+    result: Protection,
+    table: Table,
+    out: Path,
+    write: Callable[[], list[Path]],
+    budget: Budget,
+    *,
+    as_json: bool,
+    show: bool,
 ) -> None:
     """Write what came out, if it may be, say so, and end with the exit code of it."""
     files: list[Path] = []
-    if result.releasable:
-        with spinner("verifying and writing"):
+    with told(budget, quiet=as_json):
+        budget.enter("showing levels")
+        if result.releasable:
             files = write()
+    silence()  # what came out is known, and is said
     with after_writing(out) if files else contextlib.nullcontext():
         _say(result, table, files, as_json=as_json, show=show)
     if not files:

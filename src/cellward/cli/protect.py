@@ -8,7 +8,7 @@ import typer
 
 from cellward.cli.finish import finish
 from cellward.cli.options import AS_JSON, ATTACKERS, SHOW, Options, in_panel, with_options
-from cellward.cli.progress import ending_on_interrupt, spinner
+from cellward.cli.progress import best_of, told
 from cellward.cli.reading import hierarchy_files, read_table, reads_a_table
 from cellward.formats.attackers import read_attackers
 from cellward.key import read_key
@@ -16,6 +16,8 @@ from cellward.outputs import KEPT, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import flag_of, from_texts
 from cellward.protect.option import Option, options_of, text_by_level
+from cellward.solve.alarm import alarm
+from cellward.solve.budget import Budget
 
 
 def command(method: type[Method]) -> Callable[..., None]:
@@ -65,29 +67,26 @@ def command(method: type[Method]) -> Callable[..., None]:
     ) -> None:
         chosen = from_texts(method, choosing)
         secret = key_for(out, None if key_file is None else read_key(key_file))
-        with spinner(f"reading {source.name}"):
-            table = read_table(source, reading)
-        with spinner(f"protecting {table.cells:,} cells"), ending_on_interrupt():
-            known = None if attackers is None else read_attackers(attackers, table)
-            result = chosen.protect(
-                table,
-                weights=None if weights is None else text_by_level(weights, "--weights"),
-                attackers=known,
-                time_limit_s=time_limit_s,
-                seed=seed,
-                threads=threads,
-                key=secret,
-            )
+        budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed)
+        with alarm(budget):
+            with told(budget, quiet=as_json):
+                budget.enter("reading")
+                table = read_table(source, reading)
+                known = None if attackers is None else read_attackers(attackers, table)
+                weighted = None if weights is None else text_by_level(weights, "--weights")
+                result = best_of(
+                    lambda: chosen.protect_within(budget, table, weights=weighted, attackers=known, key=secret)
+                )
 
-        def write() -> list[Path]:
-            files = {
-                "input": source,
-                **({} if attackers is None else {"attackers": attackers}),
-                **hierarchy_files(reading),
-            }
-            return write_outputs(result, out, summary(result, verified=True), inputs=files)
+            def write() -> list[Path]:
+                files = {
+                    "input": source,
+                    **({} if attackers is None else {"attackers": attackers}),
+                    **hierarchy_files(reading),
+                }
+                return write_outputs(result, out, summary(result, verified=True), inputs=files, budget=budget)
 
-        finish(result, table, out, write, as_json=as_json, show=show)
+            finish(result, table, out, write, budget, as_json=as_json, show=show)
         if key_file is None and secret is not None and not as_json:
             typer.echo(KEPT)
 

@@ -11,13 +11,15 @@ import typer
 from cellward.cli.exits import BAD_INPUT, FAILED, INFEASIBLE, say
 from cellward.cli.finish import finish
 from cellward.cli.options import ALLOW_OUTSIDE, AS_JSON, SHOW
-from cellward.cli.progress import ending_on_interrupt, spinner
+from cellward.cli.progress import best_of, ending_on_interrupt, spinner, told
 from cellward.errors import InputError
 from cellward.job import Job
 from cellward.outputs import KEPT
 from cellward.report.sections.findings import findings_section
 from cellward.report.sections.outcome import notes
 from cellward.report.terminal import render
+from cellward.solve.alarm import alarm
+from cellward.solve.budget import Budget
 from cellward.tauargus.batch import Batch
 
 
@@ -47,8 +49,15 @@ def run(
     if statuses != "tauargus":
         raise InputError("--statuses: it is for the outputs of τ-ARGUS batches, and a job has none; leave it out")
     job = Job.read(source, outside=allow_outside)
-    with spinner(f"reading {job.source.name}"):
-        table = job.table()
+    budget = job.budget()
+    with alarm(budget):
+        _run_job(job, budget, as_json=as_json, show=show)
+
+
+def _run_job(job: Job, budget: Budget, *, as_json: bool, show: bool) -> None:
+    """Everything that a job says, by one clock."""
+    with told(budget, quiet=as_json):
+        table = job.table(budget)
     if not as_json:
         typer.echo(job.name)
         render([findings_section(table)])
@@ -60,9 +69,9 @@ def run(
             typer.echo(json.dumps({"cells": table.cells, "sensitive": len(table.sensitive)}))
         return
     again = not job.names_key and job.key is not None
-    with spinner(f"protecting {table.cells:,} cells"), ending_on_interrupt():
-        result = job.protect(table)
-    finish(result, table, job.folder, lambda: job.write(table, result), as_json=as_json, show=show)
+    with told(budget, quiet=as_json):
+        result = best_of(lambda: job.protect(table, budget))
+    finish(result, table, job.folder, lambda: job.write(table, result, budget), budget, as_json=as_json, show=show)
     if not job.names_key and not as_json:
         drawn = "note: the job names no key_file, so a key was drawn; it stands in protection.json and is used again in this folder"
         typer.echo(KEPT if again else drawn)

@@ -135,9 +135,16 @@ class Attempt(ABC):
 
     @property
     def within(self) -> str:
-        """The limit in words, to follow a sentence."""
-        limit = self.budget.time_limit_s
-        return "" if limit is None else f" within {limit} s"
+        """The limit in words, to follow a sentence: the job's own, whatever part of it the search had."""
+        if self.budget.stopped:
+            return " before the search was stopped"
+        limit = (self.budget if self.budget.job is None else self.budget.job).time_limit_s
+        return "" if limit is None else f" within {limit:g} s"
+
+    @property
+    def took(self) -> str:
+        """The phase and how long the search took, to stand beside its engine."""
+        return f"{self.budget.watch.phase or 'solving'}, {self.budget.spent:.1f} s"
 
     def names(self, cells: Sequence[int] | Ints) -> str:
         """A few cells by name."""

@@ -11,17 +11,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from cellward.errors import InputError
+from cellward.errors import InputError, TimeLimitError
 from cellward.exact import Ints
 from cellward.instance import Instance, Weights
 from cellward.key import checked_key
+from cellward.objective import Objective
 from cellward.protect.canonical import solve_in_canonical_order
 from cellward.protect.option import check_options, options_of
-from cellward.protection import Protection
+from cellward.protect.reserve import reserves
+from cellward.protect.stopped import Stopped
+from cellward.protection import Failure, Protection, Run
 from cellward.publication.publication import Publication
 from cellward.risk.attacker import Attacker
+from cellward.solve.alarm import alarm, silence
 from cellward.solve.budget import Budget
+from cellward.solve.interrupt import heeding_interrupt
+from cellward.solve.watch import Listener, Watch
 from cellward.table.table import Table
+from cellward.version import __version__
 
 
 @dataclass(frozen=True)
@@ -127,11 +134,28 @@ class Method(ABC):
         seed: int = 0,
         threads: int | None = None,
         key: bytes | None = None,
+        progress: Listener | None = None,
     ) -> Protection:
         """Protect a table: build the instance, solve it, check the answer exactly.
 
         ``attackers``: against whom the table's levels must hold; default the external one. ``key``: 32 secret bytes, random unless given.
+        ``progress``: called with a :class:`Standing` at every phase and every better table. Ctrl-C raises :class:`Stopped`, a KeyboardInterrupt whose
+        ``best`` is the result so far; a second one raises at once.
         """
+        watch = Watch(progress)
+        budget = Budget(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed, watch=watch)
+        return self.protect_within(budget, table, weights=weights, attackers=attackers, key=key)
+
+    def protect_within(
+        self,
+        budget: Budget,
+        table: Table,
+        *,
+        weights: Weights = None,
+        attackers: Iterable[Attacker] | None = None,
+        key: bytes | None = None,
+    ) -> Protection:
+        """The same with what is left of a job's budget, a part of which is kept for showing, certifying and writing."""
         if not isinstance(table, Table):
             raise InputError(
                 f"a {type(table).__name__} cannot be protected; make a Table of it first, such as with Table.from_frame"
@@ -140,5 +164,27 @@ class Method(ABC):
         instance = Instance.of(table, weights=weights, attackers=attackers)
         if reason := self.accepts(instance):
             raise InputError(reason)
-        budget = Budget(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed)
-        return solve_in_canonical_order(self, instance, budget, checked_key(key))
+        key, search = checked_key(key), budget.search(*reserves(instance, budget))
+        budget.enter("solving")
+        try:
+            with alarm(budget), heeding_interrupt(search):
+                found = solve_in_canonical_order(self, instance, search, key)
+        except TimeLimitError as late:
+            silence()
+            found = self._out_of_time(instance, str(late), budget, key)
+        if search.stopped:
+            raise Stopped(replace(found, run=replace(found.run, stopped=True, limit_reached=True)))
+        return found
+
+    def _out_of_time(self, instance: Instance, reason: str, budget: Budget, key: bytes) -> Protection:
+        """Nothing came of it in time, and whatever worked last did not look at the clock."""
+        return Protection(
+            instance=instance,
+            method={"name": self.title, **self.says(instance), "version": __version__},
+            status="failed",
+            sought=Objective(),
+            failure=Failure(reason=reason),
+            run=Run(seconds=budget.spent, limit_reached=True),
+            ignore_levels=self.ignores_levels,
+            key=key,
+        )

@@ -27,6 +27,7 @@ from cellward.table.table import Table
 
 Units = tuple[int, ...]
 Asked = tuple[int, int, int]
+NO_LEVELS = Levels(*(np.zeros(0, np.int64) for _ in range(4)))
 IN_COALITION = 3
 """Coalitions are formed of two among so many of the largest."""
 
@@ -91,14 +92,19 @@ class _Near:
         order = np.argsort(relations.indices, kind="stable")
         self._equation = relations.row[order]
         self._start = np.searchsorted(relations.indices[order], np.arange(relations.cells + 1))
+        self._seen: dict[bytes, Ints] = {}
         self.cells = self.members(unsafe)
         """All cells in one equation with an unsafe one."""
 
     def members(self, cells: Ints) -> Ints:
         """All cells in one equation with one of these, themselves included."""
-        r = self._relations
+        r, key = self._relations, cells.tobytes()
+        if key in self._seen:  # many units stand in the same cells
+            return self._seen[key]
         equation = np.unique(self._equation[ranges(self._start[cells], self._start[cells + 1])])
-        return np.unique(np.concatenate((cells, r.indices[ranges(r.indptr[equation], r.indptr[equation + 1])])))
+        found = np.unique(np.concatenate((cells, r.indices[ranges(r.indptr[equation], r.indptr[equation + 1])])))
+        self._seen[key] = found
+        return found
 
     def unsafe(self, cells: Ints) -> Ints:
         """The unsafe cells among these."""
@@ -195,24 +201,20 @@ def _attacker(
     c = contributions_of(table)
     cell, own, members = _contributed(parts, units)
     alone = c.units[cell] == members
-    contributed, contributing = np.zeros(table.cells, np.int64), np.zeros(table.cells, np.int64)
-    contributed[cell], contributing[cell] = own, members
     members_near = near.members(cell)
-    target = np.setdiff1d(near.unsafe(members_near), cell[alone])
-    floor = table.lower if c.negative else np.maximum(table.lower, contributed)
+    target = np.setdiff1d(near.unsafe(members_near), cell[alone], assume_unique=True)
+    # Only what is looked at is made, and no array of all cells: there may be an attacker for every other cell.
+    place = np.minimum(np.searchsorted(cell, target), len(cell) - 1)
+    in_it = cell[place] == target
+    contributed, contributing = np.where(in_it, own[place], 0), np.where(in_it, members[place], 0)
     levels = _levels(
-        [(i, *asked.of(i, units, int(contributed[i]), int(contributing[i]))) for i in target.tolist()],
-        table.scaled - np.maximum(floor, -LARGEST),
+        [
+            (i, *asked.of(i, units, mine, many))
+            for i, mine, many in zip(target.tolist(), contributed.tolist(), contributing.tolist(), strict=True)
+        ],
+        _room(table, target, contributed, negative=c.negative),
     )
-    sums = table.sensitivity.sums
-    known = np.zeros(table.cells, bool)
-    known[cell[alone]] = True
-    close = np.zeros(table.cells, bool)
-    close[members_near] = True
-    open_sums = [k for k, one in enumerate(sums) if close[one.cell].any() and not known[one.cell].all()]
-    room = np.array([int((table.scaled - np.maximum(floor, -LARGEST))[one.cell].sum()) for one in sums], np.int64)
-    wanted = ((k, asked.of_sum(sums[k], units, int(contributed[sums[k].cell].sum()))) for k in open_sums)
-    of_sums = _levels([(k, level, level, 0) for k, level in wanted], room)
+    of_sums = _of_sums(table, units, cell, own, cell[alone], members_near, asked)
     if not len(levels) and not len(of_sums):
         return None
     value = table.scaled[cell]
@@ -230,15 +232,45 @@ def _attacker(
     return attacker
 
 
+def _room(table: Table, cells: Ints, contributed: Ints, *, negative: bool) -> Ints:
+    """How far below their values these cells may be for whoever contributes so much to them."""
+    floor = table.lower[cells] if negative else np.maximum(table.lower[cells], contributed)
+    return np.asarray(table.scaled[cells] - np.maximum(floor, -LARGEST))
+
+
+def _of_sums(
+    table: Table, units: Units, cell: Ints, own: Ints, alone: Ints, members_near: Ints, asked: _Asked
+) -> Levels:
+    """The levels of sums of cells at risk that these units come near to, of which they do not know every cell."""
+    sums, negative = table.sensitivity.sums, contributions_of(table).negative
+    if not sums:
+        return NO_LEVELS
+    contributed = np.zeros(table.cells, np.int64)
+    contributed[cell] = own
+    known, close = np.zeros(table.cells, bool), np.zeros(table.cells, bool)
+    known[alone], close[members_near] = True, True
+    open_sums = [k for k, one in enumerate(sums) if close[one.cell].any() and not known[one.cell].all()]
+    room = [int(_room(table, sums[k].cell, contributed[sums[k].cell], negative=negative).sum()) for k in open_sums]
+    wanted = [(k, asked.of_sum(sums[k], units, int(contributed[sums[k].cell].sum()))) for k in open_sums]
+    return _levels([(k, level, level, 0) for k, level in wanted], np.array(room, np.int64))
+
+
 def _levels(asked: list[tuple[int, int, int, int]], room: Ints) -> Levels:
-    """The positive levels, below no further than there is room."""
-    kept = [(i, min(lpl, int(room[i])), upl, spl) for i, lpl, upl, spl in asked if lpl > 0 or upl > 0 or spl > 0]
+    """The positive levels, below no further than there is room for each."""
+    kept = [
+        (i, min(lpl, most), upl, spl)
+        for (i, lpl, upl, spl), most in zip(asked, room.tolist(), strict=True)
+        if lpl > 0 or upl > 0 or spl > 0
+    ]
     columns = np.array(kept, np.int64).reshape(-1, 4).T
     return Levels(*(np.ascontiguousarray(column) for column in columns))
 
 
 def _contributed(parts: Parts | LinkedParts, units: Units) -> tuple[Ints, Ints, Ints]:
     """The cells that these units contribute to, what they contribute together, and how many of them do."""
+    if len(units) == 1:
+        cell, own = parts.of(units[0])
+        return cell, own, np.ones(len(cell), np.int64)
     each = [parts.of(u) for u in units]
     cell, where = np.unique(np.concatenate([cells for cells, _ in each]), return_inverse=True)
     own, members = np.zeros(len(cell), np.int64), np.zeros(len(cell), np.int64)

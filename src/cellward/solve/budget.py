@@ -1,4 +1,8 @@
-"""Budget: what a piece of work may use (seconds, threads, the seed of its ties), how much of it is left, and whom it tells how far it is."""
+"""Budget: what a piece of work may use (seconds, threads, the seed of its ties), how much of it is left, and whom it tells how far it is.
+
+A job has one clock. Its search is a part of it that leaves time to show, certify and write what is found (:meth:`Budget.search`); whoever shows
+something takes :attr:`Budget.showing`, which a wish to stop the search leaves running.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from cellward.errors import InputError
+from cellward.solve.watch import Watch
 
 Progress = Callable[[int, int], None]
 """Told how much is done, and of how much."""
@@ -29,8 +34,21 @@ class Budget:
     progress: Progress | None = None
     whole: Budget | None = field(default=None, repr=False)
     """What it is a part of."""
+    closing_s: float = field(default=0.0, repr=False)
+    """What the job keeps to certify and write what was found and shown."""
+    job: Budget | None = field(default=None, repr=False)
+    """The clock of the job whose search it is a part of."""
+    watch: Watch = field(default_factory=Watch, repr=False)
+    """The phase of the job and its best table, and whom it tells of them."""
+    counts: tuple[float, float] = field(default=(0.0, 1.0), repr=False)
+    """Constant and unit in which the job counts what is found."""
+    hidden: bool = field(default=False, repr=False)
+    """Whether nothing that is found in here counts for the job."""
     began: float = field(default_factory=perf_counter, init=False)
-    stopped: bool = field(default=False, init=False)
+    wish: bool = field(default=False, init=False, repr=False)
+    """Whether it was asked to stop itself."""
+    tells: bool = field(default=False, init=False)
+    """Whether what is found is told; a part of a question finds nothing that the job could be told, unless it is said how it counts."""
 
     def __post_init__(self) -> None:
         number = isinstance(self.time_limit_s, int | float) and not isinstance(self.time_limit_s, bool)
@@ -45,13 +63,18 @@ class Budget:
 
     def stop(self) -> None:
         """The user wants what there is (Ctrl-C): no time is left from now on, of this and of what it is a part of."""
-        self.stopped = True
+        self.wish = True
         if self.whole is not None:
             self.whole.stop()
 
     def end(self) -> None:
         """Nobody waits for this part any more: no time is left of it, all of it of what it is a part of."""
-        self.stopped = True
+        self.wish = True
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped, or what it is a part of."""
+        return self.wish or (self.whole is not None and self.whole.stopped)
 
     def again(self) -> Budget:
         """As much once more, from now on."""
@@ -62,6 +85,40 @@ class Budget:
         given = [max(limit, NO_TIME) for limit in (seconds, self.left) if limit is not None]
         threads = self.threads if threads is None else threads
         return replace(self, time_limit_s=min(given, default=None), threads=threads, whole=self)
+
+    def search(self, showing_s: float, closing_s: float = 0.0) -> Budget:
+        """A part for a search, which leaves so many seconds to show what it finds and to close; a wish to stop ends the search, and not those."""
+        self.closing_s = closing_s
+        limit = None if self.left is None else max(self.left - showing_s - closing_s, NO_TIME)
+        return replace(self, time_limit_s=limit, whole=None, job=self)
+
+    @property
+    def showing(self) -> Budget:
+        """What may be used to show what was found: all that is left of the job but for its close, whether its search was stopped or not."""
+        job = self if self.job is None else self.job
+        return job.part(None if job.left is None else job.left - job.closing_s)
+
+    def enter(self, phase: str) -> None:
+        """Another phase of the job begins."""
+        self.watch.enter(phase)
+
+    def counting(self, constant: float, unit: float) -> Budget:
+        """As much, for a question of whose objective constant + unit · value is what this one counts: what it finds is told."""
+        (first, each), part = self.counts, self.part()
+        part.counts, part.tells = (first + each * constant, each * unit), not self.hidden
+        return part
+
+    def silent(self) -> Budget:
+        """As much, for a question of which nothing is told, however its parts count."""
+        part = self.part()
+        part.hidden = True
+        return part
+
+    def found(self, incumbent: float | None = None, bound: float | None = None) -> None:
+        """A better table or a better bound, in the units of the question at hand."""
+        if self.tells:
+            constant, unit = self.counts
+            self.watch.found(*(None if x is None else constant + unit * x for x in (incumbent, bound)))
 
     @property
     def spent(self) -> float:

@@ -32,6 +32,8 @@ LARGEST_EXACT: Final = 2**53
 """Every whole number up to here is a float64."""
 LARGEST_SUM: Final = 2.0**61
 """A row or the cost that could leave this range might leave CP-SAT's 64 bits on the way."""
+NOTES_S: Final = 0.2
+"""The least time between two notes of a kind to the worker's parent."""
 NO_LOWER: Final = -(2**63)
 NO_UPPER: Final = 2**63 - 1
 
@@ -48,7 +50,7 @@ def solve_cpsat(
 
     At the time limit, and at Ctrl-C, the best point found so far comes back with its bound (``feasible``, ``limit_reached``;
     Ctrl-C also marks it ``interrupted``). ``start`` is a hint, brought to the nearest whole numbers within the bounds; when it
-    is a solution, the answer is never worse. ``first`` stops at the first solution.
+    is a solution, the answer is never worse. ``first`` stops at the first solution. The budget is told of better points and bounds as they are found.
 
     Without a time limit the same question has the same answer. With several threads that costs seconds even on small models
     (CP-SAT's interleaved search lets its threads meet after rounds of fixed work).
@@ -71,11 +73,12 @@ def solve_cpsat(
         threads=budget.threads,
         seed=budget.seed,
         first=bool(first),
+        notes=budget.tells and budget.watch.listener is not None,
     )
     question = _Question(**{field.name: getattr(model, field.name) for field in fields(LinearModel)}, start=start)
     # CP-SAT ends by itself; the worker is only killed when it does not.
     kill_s = None if limit is None else limit + _grace(limit)
-    outcome = worker.call(task, question, time_limit_s=kill_s, crash_dir=crash_dir, stoppable=True)
+    outcome = worker.call(task, question, time_limit_s=kill_s, crash_dir=crash_dir, stoppable=True, budget=budget)
     return replace(outcome, seconds=perf_counter() - began)
 
 
@@ -99,7 +102,7 @@ def _solve_question(
 
 
 def _grace(limit: float) -> float:
-    return max(5.0, 0.2 * limit)
+    return max(0.8, 0.05 * limit)
 
 
 def solve_cpsat_here(
@@ -108,8 +111,9 @@ def solve_cpsat_here(
     budget: Budget | None = None,
     start: Floats | None = None,
     first: bool = False,
+    notes: bool = False,
 ) -> Outcome:
-    """``solve_cpsat`` in this process, which must not have loaded highspy."""
+    """``solve_cpsat`` in this process, which must not have loaded highspy; ``notes``: the worker's parent is told of better points and bounds."""
     began, budget = perf_counter(), budget or Budget()
     whole = _Whole.of(model)
     if np.any(whole.lower > whole.upper) or np.any(model.row_lower > model.row_upper):
@@ -130,6 +134,7 @@ def solve_cpsat_here(
         parameters.max_time_in_seconds = left - min(0.5, 0.05 * left)  # room for the way back
     search = cp_sat.SolveWrapper()
     search.set_parameters(parameters)
+    notebook = _take_notes(cp_sat, search) if notes and np.any(whole.cost) else None
     asked_to_stop = False
 
     def stop() -> None:
@@ -139,6 +144,7 @@ def solve_cpsat_here(
 
     with worker.stopping(stop):
         response = search.solve(proto)
+    del notebook
     word = response.status.name
     if word not in STATUSES:
         raise SolverError(f"{solver} refused a model of {whole.size}: {word}, {response.solution_info}")
@@ -193,6 +199,26 @@ def _load() -> tuple[Any, str]:
             f"CP-SAT cannot be loaded ({error}): install ortools, and do not import highspy into the same process."
         ) from error
     return cp_sat, f"OR-tools {importlib.import_module('ortools').__version__} CP-SAT"
+
+
+def _take_notes(cp_sat: Any, search: Any) -> Any:
+    """Have CP-SAT tell the worker's parent, now and then, what it has found; to be kept as long as it searches, which keeps no hold of it."""
+    told = {"point": -math.inf, "bound": -math.inf}
+
+    def due(what: str) -> bool:
+        late = monotonic() - told[what] >= NOTES_S
+        told[what] = monotonic() if late else told[what]
+        return late
+
+    class Better(cp_sat.SolutionCallback):  # type: ignore[misc]
+        def OnSolutionCallback(self) -> None:  # noqa: N802 (the name that CP-SAT calls)
+            if due("point"):
+                worker.note(self.ObjectiveValue(), self.BestObjectiveBound())
+
+    better = Better()
+    search.add_solution_callback(better)
+    search.add_best_bound_callback(lambda bound: worker.note(None, bound) if due("bound") else None)
+    return better
 
 
 def _believe(whole: _Whole, x: Ints, claimed: int, solver: str) -> None:

@@ -52,7 +52,7 @@ def solve_flow(model: FlowModel, *, budget: Budget | None = None, crash_dir: Pat
     """
     began = perf_counter()
     limit = None if budget is None else budget.left
-    outcome = worker.call(solve_flow_here, model, time_limit_s=limit, crash_dir=crash_dir)
+    outcome = worker.call(solve_flow_here, model, time_limit_s=limit, crash_dir=crash_dir, budget=budget)
     return replace(outcome, seconds=perf_counter() - began)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cellward.errors import SolverError, described
+from cellward.errors import CellwardError, SolverError, TimeLimitError, described
 from cellward.exact import Floats
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
@@ -40,6 +40,9 @@ TRUSTED_RESIDUAL: Final = 1e-5
 LARGEST_INDEX: Final = 2**31 - 1
 WATCHED_ENTRIES: Final = {"MIP": 200, "LP": 20_000}
 """With fewer coefficients a solve is over before anybody presses Ctrl-C; from here on HiGHS is watched, for 0.3 ms and a few per cent."""
+
+NOTHING_YET: Final = 1e200
+"""HiGHS' words for a bound that it does not have are larger."""
 
 # Relative gap 0 leaves the absolute one in charge. The MIP tolerance also sets those of the relaxations (primal 1e-8,
 # dual 1e-9), a tenth of HiGHS' own for an LP; below that, doubles run out of digits at table totals near 10⁸. The LP
@@ -128,9 +131,9 @@ def _solve(
     if len(model.coefs) == 0:
         return _solve_box(model, began)
 
-    answer = _ask(model, options | limits(budget), start, absolute_gap, stoppable=stoppable)
+    answer = _ask(model, options, budget, start, absolute_gap, stoppable=stoppable)
     if answer.verdict == "unsettled":
-        answer = _settle(model, options | limits(budget), stoppable=stoppable)
+        answer = _settle(model, options, budget, stoppable=stoppable)
     solver = f"HiGHS {answer.version} {method}"
     limit_reached = answer.verdict == "limit"
     bound = answer.mip_bound if method == "MIP" else -math.inf
@@ -177,6 +180,7 @@ def _solve(
 def _ask(
     model: LinearModel,
     options: dict[str, object],
+    budget: Budget,
     start: Floats | None = None,
     absolute_gap: float = 0.0,
     *,
@@ -184,12 +188,12 @@ def _ask(
 ) -> _Answer:
     highspy = import_highs()
     try:
-        answer = _run(highspy, model, options, start, absolute_gap)
-    except SolverError:
+        answer = _run(highspy, model, options | limits(budget), start, absolute_gap, budget)
+    except CellwardError:
         raise
     except Exception as error:
         raise SolverError(f"HiGHS failed on a model of {_size(model)}: {described(error)}") from error
-    if answer.interrupted and not stoppable:
+    if answer.interrupted and not stoppable and not budget.stopped:
         raise KeyboardInterrupt
     return answer
 
@@ -241,7 +245,12 @@ def pass_model(highspy: Any, h: Any, model: LinearModel, cost: Floats) -> None:
 
 
 def _run(
-    highspy: Any, model: LinearModel, options: dict[str, object], start: Floats | None, absolute_gap: float
+    highspy: Any,
+    model: LinearModel,
+    options: dict[str, object],
+    start: Floats | None,
+    absolute_gap: float,
+    budget: Budget,
 ) -> _Answer:
     h = highspy.Highs()
     scale = cost_scale(model.cost)
@@ -255,11 +264,14 @@ def _run(
         h.setSolution(model.columns, np.arange(model.columns, dtype=np.int32), np.asarray(start, np.float64))
 
     watched = len(model.coefs) >= WATCHED_ENTRIES["LP" if model.integer is None else "MIP"]
+    wish = threading.Event()
+    if watched:
+        _watch(h, wish, budget, scale)
     if watched and threading.current_thread() is threading.main_thread():
-        interrupted = _run_watched(highspy, h)
+        _run_watched(highspy, h, wish)
     else:
-        interrupted = False
         _run_plainly(highspy, h)
+    interrupted = wish.is_set()
 
     word = h.getModelStatus().name
     if word not in VERDICTS and not interrupted:
@@ -286,19 +298,35 @@ def _run_plainly(highspy: Any, h: Any) -> None:
     h.run()
 
 
-def _run_watched(highspy: Any, h: Any) -> bool:
-    """Run HiGHS so that Ctrl-C stops it; True when it was pressed.
+def _watch(h: Any, wish: threading.Event, budget: Budget, scale: float) -> None:
+    """Have HiGHS look, whenever it calls back, whether there is a wish to stop, and tell the budget what it has found."""
+
+    def look(event: Any) -> None:
+        if budget.stopped:
+            wish.set()
+        if wish.is_set():
+            event.interrupt()
+
+    def tell(event: Any) -> None:
+        look(event)
+        if budget.tells and not wish.is_set():
+            found, bound = event.data_out.mip_primal_bound / scale, event.data_out.mip_dual_bound / scale
+            budget.found(found if abs(found) < NOTHING_YET else None, bound if abs(bound) < NOTHING_YET else None)
+
+    h.cbSimplexInterrupt += look
+    h.cbMipInterrupt += tell
+
+
+def _run_watched(highspy: Any, h: Any, wish: threading.Event) -> None:
+    """Run HiGHS so that Ctrl-C is a wish to stop it.
 
     Python hears of Ctrl-C in the main thread, between two of its own steps, so HiGHS works in another one and looks for
     the wish to stop whenever it calls back. It cannot be left behind, so more of Ctrl-C waits for the same moment.
     """
-    wish, done, once = threading.Event(), threading.Event(), threading.Lock()
+    done, once = threading.Event(), threading.Lock()
     threads: list[threading.Thread] = []
     failures: list[BaseException] = []
-
-    def look(event: Any) -> None:
-        if wish.is_set():
-            event.interrupt()
+    ends: list[BaseException] = []
 
     def work() -> None:
         if not once.acquire(blocking=False):
@@ -310,8 +338,6 @@ def _run_watched(highspy: Any, h: Any) -> bool:
         finally:
             done.set()
 
-    h.cbSimplexInterrupt += look
-    h.cbMipInterrupt += look
     while not done.is_set():
         try:
             if not once.locked():  # after Ctrl-C in the middle of a start nobody knows; a second thread does nothing
@@ -322,17 +348,19 @@ def _run_watched(highspy: Any, h: Any) -> bool:
                 pass
         except KeyboardInterrupt:
             wish.set()
+        except TimeLimitError as end:
+            wish.set()
+            ends.append(end)
     for thread in threads:
         if thread.ident is not None:
             thread.join()
-    if failures:
-        raise failures[0]
-    return wish.is_set()
+    if failures or ends:
+        raise (failures or ends)[0]
 
 
-def _settle(model: LinearModel, options: dict[str, object], *, stoppable: bool) -> _Answer:
+def _settle(model: LinearModel, options: dict[str, object], budget: Budget, *, stoppable: bool) -> _Answer:
     """Infeasible or unbounded? Without costs nothing is unbounded, so a point proves the latter."""
-    answer = _ask(replace(model, cost=np.zeros(model.columns)), options, stoppable=stoppable)
+    answer = _ask(replace(model, cost=np.zeros(model.columns)), options, budget.part(), stoppable=stoppable)
     if answer.verdict == "optimal":
         raise _unbounded(model)
     return replace(answer, x=None, mip_bound=-math.inf)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from cellward.errors import SolverError, described
+from cellward.errors import CellwardError, SolverError, described
 from cellward.exact import Floats, Ints
 from cellward.solve.budget import Budget
 from cellward.solve.highs import (
@@ -223,6 +223,9 @@ class WarmLp:
         import_highs().Highs.resetGlobalScheduler(True)  # see highs.py: a thread's pool may have another size
         try:
             h.run()
+        except CellwardError:  # the alarm, in the middle of a run
+            self._highs = None
+            raise
         except Exception as error:
             self._highs = None
             raise SolverError(f"HiGHS failed: {described(error)}") from error

@@ -4,7 +4,8 @@ Parent and child exchange one request and one answer at a time, and the child re
 so neither waits for the other to read. The parent reads and writes plainly and sleeps in the kernel meanwhile; a timer
 kills the child at the time limit, which ends any read or write that the parent may be in.
 
-Ctrl-C ends the child too, and what it had found is lost; in a stoppable call the child is asked for it first.
+Ctrl-C ends the child too, and what it had found is lost; in a stoppable call the child is asked for it first. So it is when the caller's budget is
+stopped meanwhile. On its way the child may send notes, of what it has found so far, before its answer.
 
 There are two such workers at most, one a lane: the second is started when a caller with two threads asks for it.
 """
@@ -30,6 +31,7 @@ from typing import Final, TypeVar, cast
 
 from cellward.errors import CellwardError, SolverError, described
 from cellward.files.scratch import scratch
+from cellward.solve.budget import Budget
 from cellward.solve.crash import load, name_of, save
 from cellward.solve.messages import closed, pack, receive, send, unpack, wait, widen
 from cellward.solve.outcome import Outcome
@@ -46,6 +48,8 @@ STOP_SIGNAL: Final = getattr(signal, "SIGUSR1", None)
 """How the parent asks for what has been found; not SIGINT, which Ctrl-C sends to the child as well, whoever decides."""
 STOP_GRACE_S: Final = 10.0
 """How long a child that was asked to stop may take to answer."""
+LOOK_S: Final = 0.1
+"""How often a waiting parent looks whether its budget was stopped."""
 SOLVER: Final = "worker"
 
 
@@ -57,6 +61,7 @@ def call(
     crash_dir: Path | None = None,
     stoppable: bool = False,
     lane: int = 0,
+    budget: Budget | None = None,
 ) -> Outcome:
     """Run ``task(model)`` in the worker: a module-level function, or a ``functools.partial`` of one with keywords.
 
@@ -64,7 +69,7 @@ def call(
 
     ``stoppable``: the task works inside ``stopping``. Ctrl-C then asks it to stop and returns its answer, or ``unknown``
     when there is none within STOP_GRACE_S; the outcome is marked ``interrupted``. A second Ctrl-C raises.
-    Calls in different lanes run side by side.
+    Calls in different lanes run side by side. ``budget``: whose wish to stop is heard as Ctrl-C is, and who is told what notes say.
     """
     began = perf_counter()
     limit = math.inf if time_limit_s is None else max(0.0, time_limit_s)
@@ -74,7 +79,7 @@ def call(
     if not lock.acquire(timeout=min(limit, threading.TIMEOUT_MAX) if math.isfinite(limit) else -1):
         return _out_of_time(began)
     try:
-        answer, stopped = _exchange(own, request, limit - (perf_counter() - began), stoppable=stoppable)
+        answer, stopped = _exchange(own, request, limit - (perf_counter() - began), budget, stoppable=stoppable)
     except _TimeLimitError:
         return _out_of_time(began)
     except _StoppedError:
@@ -119,7 +124,7 @@ class _TimeLimitError(Exception):
 
 
 class _StoppedError(Exception):
-    """Ctrl-C in a stoppable call, and no answer from the worker."""
+    """A wish to stop, and no answer from the worker."""
 
 
 class _CrashError(Exception):
@@ -128,6 +133,13 @@ class _CrashError(Exception):
 
 class _StraySignalError(_CrashError):
     """The system told the worker of the parent's last write after the worker had read it and asked to be told of the parent's end."""
+
+
+class Note:
+    """What a task has found on its way, for the budget of whoever asked."""
+
+    def __init__(self, incumbent: float | None, bound: float | None) -> None:
+        self.incumbent, self.bound = incumbent, bound
 
 
 class _Failure:
@@ -230,7 +242,9 @@ class _Lane:
 _lanes = (_Lane(), _Lane())
 
 
-def _exchange(lane: _Lane, request: list[memoryview], limit_s: float, *, stoppable: bool) -> tuple[object, bool]:
+def _exchange(
+    lane: _Lane, request: list[memoryview], limit_s: float, budget: Budget | None, *, stoppable: bool
+) -> tuple[object, bool]:
     """Ask the worker and wait for its answer; one ended by the parent's own writing is replaced and asked again.
 
     Returns the answer, and whether the worker was asked to stop.
@@ -238,11 +252,13 @@ def _exchange(lane: _Lane, request: list[memoryview], limit_s: float, *, stoppab
     began = perf_counter()
     for _ in range(MOST_STRAY):
         with contextlib.suppress(_StraySignalError):
-            return _exchange_once(lane, request, limit_s - (perf_counter() - began), stoppable=stoppable)
-    return _exchange_once(lane, request, limit_s - (perf_counter() - began), stoppable=stoppable)
+            return _exchange_once(lane, request, limit_s - (perf_counter() - began), budget, stoppable=stoppable)
+    return _exchange_once(lane, request, limit_s - (perf_counter() - began), budget, stoppable=stoppable)
 
 
-def _exchange_once(lane: _Lane, request: list[memoryview], limit_s: float, *, stoppable: bool) -> tuple[object, bool]:
+def _exchange_once(
+    lane: _Lane, request: list[memoryview], limit_s: float, budget: Budget | None, *, stoppable: bool
+) -> tuple[object, bool]:
     if limit_s <= 0:
         raise _TimeLimitError
     worker = lane.started()
@@ -252,23 +268,29 @@ def _exchange_once(lane: _Lane, request: list[memoryview], limit_s: float, *, st
         if timer is not None:
             timer.daemon = True
             timer.start()
-        try:
-            send(worker.requests, request)
-            sent = True
-            wait(worker.answers)  # reads nothing yet, so Ctrl-C here leaves the answer whole
-        except KeyboardInterrupt:
-            if not stoppable or STOP_SIGNAL is None:
-                raise
-            stopped = True
-            if not sent:
-                raise EOFError from None
-            worker.process.send_signal(STOP_SIGNAL)
-            if not wait(worker.answers, timeout_s=STOP_GRACE_S):
-                raise EOFError from None
-        parts = receive(worker.answers)
-        if parts is None:
-            raise EOFError
-        answer = unpack(parts)
+        while True:
+            try:
+                if not sent:
+                    send(worker.requests, request)
+                    sent = True
+                # Reads nothing yet, so Ctrl-C here leaves the answer whole.
+                _await(worker.answers, None if stopped else budget, STOP_GRACE_S if stopped else None)
+            except (KeyboardInterrupt, _StoppedError) as wish:
+                if stopped or (isinstance(wish, KeyboardInterrupt) and (not stoppable or STOP_SIGNAL is None)):
+                    raise
+                stopped = True
+                if not sent or not stoppable or STOP_SIGNAL is None:
+                    raise EOFError from None
+                worker.process.send_signal(STOP_SIGNAL)
+                continue
+            parts = receive(worker.answers)
+            if parts is None:
+                raise EOFError
+            answer = unpack(parts)
+            if not isinstance(answer, Note):
+                break
+            if budget is not None:
+                budget.found(answer.incumbent, answer.bound)
         if stopped:
             lane.shut_down()  # the signal may have come after the answer, and would then stop the next call's task
         return answer, stopped
@@ -287,6 +309,15 @@ def _exchange_once(lane: _Lane, request: list[memoryview], limit_s: float, *, st
         if timer is not None:
             timer.cancel()
             timer.join()  # or it might, already awake, kill the worker under the next call
+
+
+def _await(answers: io.FileIO, budget: Budget | None, grace_s: float | None) -> None:
+    """Sleep until there is something to read; raises _StoppedError where the budget is stopped before, EOFError after the grace."""
+    while not wait(answers, timeout_s=LOOK_S if budget is not None else grace_s):
+        if budget is None:
+            raise EOFError
+        if budget.stopped:
+            raise _StoppedError
 
 
 def _disown() -> None:
@@ -342,6 +373,18 @@ def _answer(parts: Sequence[memoryview]) -> list[memoryview]:
         return pack(_Failure(f"The worker process failed: {described(error)}"))
 
 
+_notes: io.FileIO | None = None
+"""Where notes go while a task runs in the worker."""
+_noting = threading.Lock()
+
+
+def note(incumbent: float | None = None, bound: float | None = None) -> None:
+    """Tell the parent what the task has found so far; outside the worker nobody listens."""
+    with _noting:
+        if _notes is not None:
+            send(_notes, pack(Note(incumbent, bound)))
+
+
 @contextlib.contextmanager
 def stopping(stop: Callable[[], None]) -> Iterator[None]:
     """While a task is in here, the parent's wish to stop it calls ``stop``, in a thread; the task must let threads run.
@@ -372,6 +415,7 @@ def stopping(stop: Callable[[], None]) -> Iterator[None]:
 
 def serve() -> None:
     """Answer requests on standard input until it closes."""
+    global _notes
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent decides
     requests, answers = io.FileIO(os.dup(0), "r"), io.FileIO(os.dup(1), "w")
     # What a library prints must not end up among the answers, nor eat requests.
@@ -384,7 +428,10 @@ def serve() -> None:
     with contextlib.suppress(BrokenPipeError):  # the parent is gone
         while (parts := receive(requests)) is not None:
             _end_with_parent(requests.fileno(), active=True)
+            _notes = answers
             answer = _answer(parts)
+            with _noting:
+                _notes = None
             _end_with_parent(requests.fileno(), active=False)
             send(answers, answer)
 

@@ -236,7 +236,7 @@ class AdjustmentAttempt(Attempt):
             where = f", {names} among the cells that cannot be far enough off together," if names else ""
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
             return self.infeasible(reason, answer.engine, senses.conflict.tolist())
-        reason = f"no adjustment was found{self.within} ({answer.engine}); give more time, or another form"
+        reason = f"no adjustment was found{self.within} ({answer.engine}; {self.took}); give more time, or another form"
         return self.failed(reason, answer.engine, limit_reached=self.budget.over)
 
     # ---- what is published ---------------------------------------------------------------------------------------------------------------------

@@ -75,7 +75,8 @@ def solve_with_senses(
     room = senses.room(free)
     answer = solve(problem.within(room), budget, forms)
     if answer.status == "optimal" or budget.over:
-        return answer, senses, room
+        # That these senses do not go together says nothing of others, for which there is no time.
+        return (answer if answer.status != "infeasible" else replace(answer, status="unknown")), senses, room
     senses = turning.turn_senses(problem, senses, budget)
     if len(senses.conflict) and np.any(senses.least > senses.asked):
         # what is drawn above the levels gives way before a sense is given up
@@ -83,14 +84,17 @@ def solve_with_senses(
         senses = turning.turn_senses(problem, lowered, budget)
     if len(senses.conflict):
         amount = turning.bending(problem, senses, budget) if soft_levels else None
-        if amount is None:
-            return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
+        if amount is None:  # at the end of the time it says nothing of whether there is a table
+            words = "linear program of bent levels"
+            return Continuous("unknown" if budget.over else "infeasible", "equation", words), senses, room
         senses = senses.bending(amount)
     room = senses.room(free)
     inside = problem.within(room)
     found = solve(inside, budget, forms)
     if found.status != "optimal" and not budget.over and not len(room.empty):
         found = second_opinion(inside, budget, found)
+    if found.status == "infeasible" and budget.over:  # there was no time to hear the others, or to turn more
+        found = replace(found, status="unknown")
     return found, senses, room
 
 

@@ -14,6 +14,7 @@ from cellward.protect.lattice.linear import independent, leaf_costs, linear, uni
 from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.problem import Found, LatticeProblem
 from cellward.protect.lattice.whole_search import question_of_all
+from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 
 BEYOND = 4
@@ -29,8 +30,8 @@ class BestTable:
     Costs are those of the question: whole, in its own unit.
     """
 
-    def __init__(self, problem: LatticeProblem, part: Ints) -> None:
-        self.problem, self.part = problem, part
+    def __init__(self, problem: LatticeProblem, part: Ints, budget: Budget | None = None) -> None:
+        self.problem, self.part, self.budget = problem, part, budget
         self.question, self.unit, self.used = question_of_all(problem, part)
         question = self.question
         self.row = np.repeat(np.arange(question.rows, dtype=np.int64), np.diff(question.indptr))
@@ -82,6 +83,8 @@ class BestTable:
             self._see_units(x)
         if gain >= 0:
             self.x = x
+        if gain > 0 and self.budget is not None:
+            self.budget.found(self.unit * self.value, self.unit * self.target)
         return gain > 0
 
     def holds(self, x: Ints) -> bool:

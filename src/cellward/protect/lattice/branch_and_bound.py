@@ -44,8 +44,10 @@ class BranchAndBound:
             start = None if first.x is None else first.x.astype(float)
         model, part, tellable = block.problem.model, block.part, block.problem.tellable
         question, unit, _ = block.question(block.leaf_costs)
+        apart = float((model.columns.cost[part] - block.leaf_costs[part]) @ block.x)
+        telling = budget.counting(apart, unit)
         outcome = ask(
-            self.solver, question, columns=len(part), budget=budget, absolute_gap=1 - 1e-3, start=start, stoppable=True
+            self.solver, question, columns=len(part), budget=telling, absolute_gap=1 - 1e-3, start=start, stoppable=True
         )
         engine = self.name
         if outcome.x is None:

@@ -95,7 +95,7 @@ class _ImprovementSearch:
     def __init__(self, effort: Improvement, block: Block, budget: Budget) -> None:
         self.effort, self.block, self.budget = effort, block, budget
         self.part, self.vertex, self.model = block.part, block.x, block.problem.model
-        self.table = BestTable(block.problem, block.part)
+        self.table = BestTable(block.problem, block.part, budget)
         question, used = self.table.question, self.table.used
         self.question = question
         if block.problem.tellable:
@@ -156,7 +156,8 @@ class _ImprovementSearch:
     def whole(self) -> None:
         """All columns at once from the best table, for what is left of the time."""
         assert self.x is not None
-        many, start = self.budget.part(threads=SEARCHERS), self.x.astype(float)
+        many = self.budget.part(threads=SEARCHERS).counting(0, self.table.unit)
+        start = self.x.astype(float)
         outcome = ask(solve_cpsat, self.question, columns=len(start), budget=many, start=start)
         if outcome.x is not None:
             self.table.take(np.rint(outcome.x).astype(np.int64), "CP-SAT")
@@ -268,7 +269,7 @@ class _ImprovementSearch:
         road = Road(tuple(sides), first.astype(np.int64), self.cost, self.guide, steps, self.budget.seed)
         limit = None if self.budget.left is None else WALK_SHARE * self.budget.left
         most = self.effort.walk_positions if limit is None else math.inf
-        part = self.budget.part(limit)
+        part = self.budget.part(limit).counting(0, self.table.unit)
         outcome = ask(solve_walk, road, columns=len(self.part), budget=part, target=self.table.target, positions=most)
         if outcome.x is not None:
             self.table.take(np.rint(outcome.x).astype(np.int64), "walk over pairs of layers")

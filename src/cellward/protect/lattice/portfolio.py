@@ -77,7 +77,7 @@ class Portfolio:
     def solve(self, problem: LatticeProblem, budget: Budget) -> Found | None:
         """The best table found; None where pairs of layers can be walked over."""
         every = np.arange(problem.size, dtype=np.int64)
-        table = BestTable(problem, every)
+        table = BestTable(problem, every, budget)
         if sides_of(problem.model, every, table.question):
             return None
         return _PortfolioSearch(self, table, budget).run()

@@ -95,7 +95,7 @@ def walk_on(
         _stretch, noise=noise, sweeps=sweeps, time_limit_s=limit, least=least, asked_at=monotonic()
     )
     kill_s = None if limit is None else limit + GRACE_S
-    return worker.call(task, road, time_limit_s=kill_s, stoppable=lane == 0, lane=lane)
+    return worker.call(task, road, time_limit_s=kill_s, stoppable=lane == 0, lane=lane, budget=None if lane else budget)
 
 
 def _stretch(

@@ -88,11 +88,15 @@ class VertexThenBlocks:
         split = np.unique(block[broken])
         value, bound = model.proven(x, np.flatnonzero(~np.isin(block, split)), tellable=problem.tellable)
         used: list[str] = []
+        budget.found(bound=relaxed_bound(problem, vertex))
         for label in split.tolist():
+            # What is found of one block is told where nothing of the others is open.
+            known = label == split[-1] and value == bound
+            told = budget.counting(value, 1) if known else budget.silent()
             part = np.flatnonzero(block == label)
             share = float(broken[part].mean())
             one = Block(problem, part, vertex.x[part], vertex.multipliers, share, costs)
-            found = first_answer(one, budget, self.blocks)
+            found = first_answer(one, told, self.blocks)
             if found.x is None or found.bound is None:
                 return found
             x[part] = found.x

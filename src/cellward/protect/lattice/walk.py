@@ -68,7 +68,7 @@ class _Walk:
             self.road = replace(road, steps=out.x.astype(np.int64))
             if out.least < self.least:
                 self.best, self.least = out.best, out.least
-        elif not out.interrupted:
+        elif not out.interrupted and not out.limit_reached:
             raise SolverError("A stretch of a walk did not end; nothing is released")
         return out.interrupted
 
@@ -93,4 +93,5 @@ def _go(walks: list[_Walk], budget: Budget, target: int, positions: float) -> bo
             finally:  # a stretch is short, and its lane must be left in order
                 for other in others:
                     other.result()
+            budget.found(min(walk.least for walk in walks))
     return False

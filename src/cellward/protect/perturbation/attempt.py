@@ -18,6 +18,7 @@ from cellward.objective import Objective
 from cellward.protect.amounts import is_list
 from cellward.protect.attempt import Attempt, few
 from cellward.protect.lattice.capacity import Capacity, Cut, guards
+from cellward.protect.lattice.engines import ANY_TABLE, ENGINES
 from cellward.protect.lattice.linear import row_of
 from cellward.protect.lattice.model import LatticeModel, check_grid
 from cellward.protect.lattice.protected import ProtectedSearch as Snapping
@@ -81,7 +82,7 @@ class PerturbationAttempt(Attempt):
             reason = f"no table inside the intervals meets every level ({found.engine}); {self._remedy}"
             return self.infeasible(reason, found.engine)
         if found.v is None or found.status != "optimal":
-            reason = f"no protected table was found{self.within} ({found.engine}); give more time"
+            reason = f"no protected table was found{self.within} ({found.engine}; {self.took}); give more time"
             return self.failed(reason, found.engine)
         made = self.first_protected(self._published(found, *(found.between or (lo, hi)), places))
         if made is None and found.between is not None:  # values near to what was drawn, and nothing known of the least
@@ -297,7 +298,11 @@ class PerturbationAttempt(Attempt):
         rows = [row for cut in cuts if (row := row_of(model, cut)) is not None] if watched else []
         if len(model.impossible) or any(row.never(model.columns) for row in rows):
             return None
-        snapping = Snapping(model, watched, lambda v, _: self._made(fine, v, found, bound), self.budget, rows=rows)
+        # In the last decimal any table is as good as the least, and the search for that would use all of a limit.
+        engines = ANY_TABLE if self.method.grid is None and self.budget.limited else ENGINES
+        snapping = Snapping(
+            model, watched, lambda v, _: self._made(fine, v, found, bound), self.budget, engines, rows=rows
+        )
         answer = snapping.solve()
         if answer.x is None:
             return None

@@ -136,7 +136,9 @@ class CuttingPlanes:
                 return replace(found, held=cell[low == high], between=(lo, hi))
             before = len(known)
             nearest, known = self._planes(self.lo, self.hi, known, self._off_drawn)
-            if nearest.v is None:
+            if (
+                nearest.v is None or nearest.status != "optimal"
+            ):  # not known to protect: nothing follows from where it is
                 return nearest
             at = nearest.v[cell]
             whole = np.rint(at / step) * step
@@ -144,7 +146,7 @@ class CuttingPlanes:
             under, over = (np.asarray(f(at / step), np.int64) * step for f in (np.floor, np.ceil))
             under, over = np.maximum(under, self.lo[cell]), np.minimum(over, self.hi[cell])
             if np.array_equal(under, low) and np.array_equal(over, high) and len(known) == before:
-                return found
+                return replace(found, status="unknown")  # the table just found lies within: a matter of tolerances
             low, high = under, over
 
     @property

@@ -29,6 +29,7 @@ from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge, column_of
 from cellward.publication.values import Values
+from cellward.solve.budget import Budget
 from cellward.table.table import equation_name, equation_text
 
 if TYPE_CHECKING:
@@ -57,9 +58,15 @@ class RoundingAttempt(Attempt):
         if self.levels:
             return self._with_levels(model)
         if self.method.goal == "any":
-            return self._answer(model, model, solve(LatticeProblem(model), self.budget, ANY_TABLE))
-        found = solve(LatticeProblem(self._aimed(model)), self.budget, self.method.engines)
+            return self._answer(model, model, solve(LatticeProblem(model), self._telling(model), ANY_TABLE))
+        aimed = self._aimed(model)
+        found = solve(LatticeProblem(aimed), self._telling(aimed), self.method.engines)
         return self._answer(model, model, found)
+
+    def _telling(self, model: LatticeModel) -> Budget:
+        """The budget of a search whose finds are told in the table's units."""
+        unit = 10.0 ** -(self.instance.decimals + self.instance.weight_decimals)
+        return self.budget.counting(unit * model.start, unit)
 
     def _allowed(self) -> AllowedSet:
         """What each cell may be published as."""
@@ -98,7 +105,8 @@ class RoundingAttempt(Attempt):
         if why := hopeless(narrowed):
             reason = f"the levels of single cells leave no rounding: {why}{self._remedy}"
             return self.infeasible(reason, "levels of single cells")
-        search = ProtectedSearch(narrowed, watched, partial(self._tried, model), self.budget, self.method.engines)
+        told = self._telling(narrowed)
+        search = ProtectedSearch(narrowed, watched, partial(self._tried, model), told, self.method.engines)
         found = search.solve()
         if found.status == "infeasible":
             return self._levels_conflict(model, found)
@@ -152,7 +160,8 @@ class RoundingAttempt(Attempt):
             why = f"no table of {_multiples(self._most)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
             return self.infeasible(f"{why}{self._remedy}", found.engine, conflict.cells, conflict.equations)
         if found.x is None or found.bound is None:
-            return self.failed(f"nothing was found{self.within} ({found.engine}); give more time", found.engine)
+            reason = f"nothing was found{self.within} ({found.engine}; {self.took}); give more time"
+            return self.failed(reason, found.engine)
         v, bound = solved.values(found.x), solved.start + found.bound
         status: Literal["optimal", "feasible"] = "optimal" if found.status == "optimal" else "feasible"
         if (

@@ -48,6 +48,7 @@ def climb(attempt: RoundingAttempt, most: Any) -> Protection:
 def _first(attempt: RoundingAttempt, ladder: Iterator[Ints]) -> Protection:
     """The first that is not proven to be impossible."""
     for steps in ladder:
+        attempt.budget.watch.anew()
         found = replace(attempt, steps=steps).solve()
         if found.status != "infeasible":
             break
@@ -65,6 +66,7 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     if first.status == "infeasible" and attempt.instance.cells <= FEW_CELLS:
         for steps in _further(attempt):
             share = None if whole.left is None else FIRST_SHARE * whole.left
+            whole.watch.anew()
             last = replace(quick, steps=steps, budget=whole.part(share)).solve()
             if last.publication is not None:
                 return _tightened(attempt, last)
@@ -77,6 +79,7 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     if start is None:
         return replace(attempt, steps=steps).solve() if last.status == "infeasible" else first
     away = np.abs(start - attempt.instance.a) // attempt.base + 1
+    whole.watch.anew()
     found = replace(attempt, steps=_by_height(attempt.instance.relations, away), start=start).solve()
     return _tightened(attempt, found) if found.publication is not None else first
 

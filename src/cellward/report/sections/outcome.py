@@ -42,9 +42,10 @@ def without_levels(result: Protection) -> int:
 
 
 def notes(result: Protection) -> list[str]:
-    """What the method has to say of its result."""
+    """That it was stopped, and what the method has to say of its result."""
     method = method_titled(result.method.get("name"))
-    return [] if method is None else method.notes(result)
+    stopped = ["the search was stopped (Ctrl-C); a longer one may find a better table"] if result.run.stopped else []
+    return stopped + ([] if method is None else method.notes(result))
 
 
 def reason_of(result: Protection) -> str:

@@ -18,6 +18,7 @@ from cellward.files.scratch import scratch_folder
 from cellward.files.whole import Whole, check_folder, write_all
 from cellward.files.within import allowing_outside
 from cellward.protect.method import BatchRun
+from cellward.protect.stopped import Stopped
 from cellward.protection import Protection
 from cellward.publication.release import Release
 from cellward.publication.withheld import Withheld
@@ -189,14 +190,17 @@ class _Run:
         solution, called = solution_of(step)
         mine = [states[k] for k in numbers]
         table = mine[0].table if len(mine) == 1 else link(*(state.table for state in mine))
-        found = solution.method.protect(
-            table if solution.unit_costs else with_whole_costs(table),
-            weights=None if solution.unit_costs else "table",
-            attackers=_attackers(table),
-            time_limit_s=solution.time_limit_s,
-            threads=self.threads,
-            key=self.key,
-        )
+        try:
+            found = solution.method.protect(
+                table if solution.unit_costs else with_whole_costs(table),
+                weights=None if solution.unit_costs else "table",
+                attackers=_attackers(table),
+                time_limit_s=solution.time_limit_s,
+                threads=self.threads,
+                key=self.key,
+            )
+        except Stopped as stop:
+            found = stop.best
         self.protections.append(found)
         if not found.releasable:
             self.infeasible = f"{step.where}: {found.status}; {found.reason}"

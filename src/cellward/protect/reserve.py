@@ -1,0 +1,23 @@
+"""Reserve: the parts of a job's time that are kept for what comes after the search: showing what it found, certifying and writing it."""
+
+from __future__ import annotations
+
+from cellward.instance import Instance
+from cellward.solve.budget import Budget
+
+AT_LEAST_S, A_CELL_S, AN_ENTRY_S = 0.05, 4e-5, 8e-6
+"""To close: measured on tables of 400 to 70,000 cells, with some to spare; a certificate is made, checked and packed by the cell."""
+SHOWN_SHARE, A_SHOWN_CELL_S, A_RISK_S = 0.05, 5e-5, 1e-4
+"""To show: a share of the limit, the bound by the cell, and another table for each cell at risk."""
+MOST = 0.25
+"""The largest share of what is left that is kept for either: a table must be found first."""
+
+
+def reserves(instance: Instance, budget: Budget) -> tuple[float, float]:
+    """Seconds to keep for showing and for closing, by the size of the table; 0 where there is no limit."""
+    if budget.left is None or budget.time_limit_s is None:
+        return 0.0, 0.0
+    close = AT_LEAST_S + A_CELL_S * instance.cells + AN_ENTRY_S * len(instance.relations.indices)
+    show = SHOWN_SHARE * budget.time_limit_s + A_SHOWN_CELL_S * instance.cells
+    show += A_RISK_S * len(instance.sensitivity.unsafe)
+    return min(show, MOST * budget.left), min(close, MOST * budget.left)
