@@ -20,8 +20,8 @@ from cellward.protect.lattice.model import allowed_multiples
 from cellward.publication.knowledge import Knowledge
 
 FIRST = (3, 5)
-DECADE = (1, 2, 2.5, 5)
-"""The bases people use: 3, 5, 10, 20, 25, 50, 100, …"""
+DECADE = (10, 20, 25, 30, 40, 50)
+"""Round bases: 3, 5, 10, 20, 25, 30, 40, 50, 100, 200, 250, …"""
 
 
 def round_bases(least: int = 1) -> Iterator[int]:
@@ -29,12 +29,12 @@ def round_bases(least: int = 1) -> Iterator[int]:
 
     >>> from itertools import islice
     >>> list(islice(round_bases(), 8)), next(round_bases(17_622))
-    ([3, 5, 10, 20, 25, 50, 100, 200], 20000)
+    ([3, 5, 10, 20, 25, 30, 40, 50], 20000)
     """
     yield from (base for base in FIRST if base >= least)
-    size = 10
-    while size <= LARGEST // 10:
-        yield from (base for base in (int(size * digit) for digit in DECADE) if base >= least)
+    size = 1
+    while 100 * size <= LARGEST:
+        yield from (size * base for base in DECADE if size * base >= least)
         size *= 10
 
 
