@@ -62,18 +62,15 @@ class Smallest(Generic[T]):
 
     def run(self) -> None:
         """Climb, bisect, and go through what is left below."""
-        low, at, step = -1, 0, 1
-        while not self._does(at):
-            if self.over() or self._candidate(at) is None:
-                if at - low <= 1 or self.over():
-                    return
-                at, step = low + 1, 1  # beyond the last candidate: those passed over are tried one by one
-                continue
-            low, at, step = at, at + step, (1 + self.many) * step
-        high = at
-        while high - low > 1 and not self.over():
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._does(middle) else (middle, high)
+        low, high, step = -1, 0, 1
+        while self._candidate(high) is not None and not self._does(high):
+            low, high, step = high, high + step, (1 + self.many) * step
+        if self.found is None:
+            high = len(self.open)  # beyond the last one: those that were passed over are left
+        else:
+            while high - low > 1 and not self.over():
+                middle = (low + high) // 2
+                low, high = (low, middle) if self._does(middle) else (middle, high)
         for k in range(high):
             if self.over() or self._does(k):
                 return
