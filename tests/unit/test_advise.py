@@ -232,8 +232,8 @@ def test_bases_by_level_where_sums_ask_for_more_than_their_parts():
     )
 
 
-def test_round_distances_have_two_digits():
-    assert [round_up(x) for x in (1, 12, 123, 9_901)] == [1, 12, 130, 10_000]
+def test_distances_are_as_round_as_bases():
+    assert [round_up(x) for x in (1, 12, 123, 9_901)] == [3, 20, 200, 10_000]
 
 
 @pytest.mark.parametrize("bases", ["all", [], 5, [0], ["x"]])

@@ -29,7 +29,7 @@ from cellward.table.table import Table
 TIME_LIMIT_S = 60.0
 FOR_BASES, FOR_ONE_BASE = 0.5, 0.5
 """Share of the time in which a base is looked for, and of what is left of that which one base may take."""
-FOR_ADJUSTMENT, FOR_DISTANCE, FOR_LEVELS = 0.5, 0.6, 0.5
+FOR_ADJUSTMENT, FOR_LEVELS, FOR_DISTANCE = 0.5, 0.3, 0.6
 """Shares of what is then left."""
 LONGER = 1.2
 """A base that was not decided is tried again with so many times the seconds it had, or not at all."""
@@ -87,8 +87,7 @@ class _Adviser:
         others: list[Trial] = []
         if self._asks:
             adjusted = self.trials.of(ControlledAdjustment(), self._seconds(FOR_ADJUSTMENT))
-            perturbed = self._perturbed()
-            others = [*self._by_level(), *self._with_steps(rounded), *perturbed, adjusted]
+            others = [*self._by_level(), *self._with_steps(rounded), *self._perturbed(), adjusted]
             self._again(rounded)
         rows = [*self._of_bases(rounded), *(self._row(one) for one in others)]
         best, why = choose([*rounded.tried.values(), *others], self._found(rounded), self.instance.decimals)
@@ -110,7 +109,9 @@ class _Adviser:
             "seconds": self.trials.budget.spent,
         }
         undecided = [self._units(base) for base in rounded.undecided]
-        return Advice(**facts, paragraph=paragraph(self.instance, self.single, facts, undecided))
+        return Advice(
+            **facts, paragraph=paragraph(self.instance, self.single, facts, undecided, any_base=self._any_base)
+        )
 
     @cached_property
     def single(self) -> SingleCells:
@@ -121,6 +122,10 @@ class _Adviser:
     def needs(self) -> list[LevelNeeds]:
         """The same by level of sums."""
         return level_needs(self.single)
+
+    @property
+    def _any_base(self) -> bool:
+        return isinstance(self.bases, str) and self.bases == "any"
 
     @property
     def _asks(self) -> bool:
@@ -150,7 +155,7 @@ class _Adviser:
             lambda base: base < self._least or bool(len(self.single.blocked(base))),
             attempt,
             lambda: own.over,
-            many=isinstance(self.bases, str) and self.bases == "any",
+            many=self._any_base,
         )
         search.run()
         return search
@@ -212,7 +217,7 @@ class _Adviser:
             out.append(self.trials.of(self._within(self._units(times * least)), self._seconds(FOR_DISTANCE)))
             if out[-1].answer != "none exists":
                 break
-        distances = distances_by_level(self.needs)
+        distances = distances_by_level(self.needs) if out[-1].answer == "protects" else None
         if distances is not None:
             given = {level: self._units(each) for level, each in _changes(distances).items()}
             out.append(self.trials.of(self._within(given), self._seconds(FOR_LEVELS)))

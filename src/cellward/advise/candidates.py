@@ -32,10 +32,9 @@ def candidate_bases(single: SingleCells, bases: Any) -> Iterable[int]:
 
 
 def round_up(amount: int) -> int:
-    """An amount in two digits, at least as large.
+    """The first round amount that is at least as large. Amounts are published: a finer one would tell the level that it was made for.
 
     >>> round_up(4), round_up(52_867), round_up(99_500)
-    (4, 53000, 100000)
+    (5, 100000, 100000)
     """
-    size = int(10 ** max(len(str(amount)) - 2, 0))
-    return -(-amount // size) * size
+    return next(round_bases(amount), amount)

@@ -18,12 +18,14 @@ SHOWN = 4
 """Bases of which nothing is proven that are named."""
 
 
-def paragraph(instance: Instance, single: SingleCells, facts: Mapping[str, Any], undecided: Sequence[float]) -> str:
-    """What is asked, what each method needs and costs, and which to use."""
+def paragraph(
+    instance: Instance, single: SingleCells, facts: Mapping[str, Any], undecided: Sequence[float], *, any_base: bool
+) -> str:
+    """What is asked, what each method needs and costs, and which to use; ``any_base``: bases need not be round."""
     sentences = [
         _use(facts),
         *_asked(instance, single, facts),
-        _rounding(facts, undecided),
+        _rounding(facts, undecided, any_base=any_base),
         *(_other(row) for row in facts["table"] if isinstance(row.method, CellPerturbation | ControlledAdjustment)),
     ]
     return " ".join(sentences)
@@ -50,7 +52,7 @@ def _asked(instance: Instance, single: SingleCells, facts: Mapping[str, Any]) ->
     return out
 
 
-def _rounding(facts: Mapping[str, Any], undecided: Sequence[float]) -> str:
+def _rounding(facts: Mapping[str, Any], undecided: Sequence[float], *, any_base: bool) -> str:
     base = facts["base"]
     if facts["base_found"]:
         row = next(
@@ -58,10 +60,15 @@ def _rounding(facts: Mapping[str, Any], undecided: Sequence[float]) -> str:
             for row in facts["table"]
             if row.answer == "protects" and row.method.word == "round" and row.method.base == base
         )
+        finest = (
+            " One that is not round tells the level it was made for: publish with a larger, round one."
+            if any_base
+            else ""
+        )
         rest = "every smaller one looked at is proven not to do"
         if undecided:
             rest = f"not decided in time: {_few(undecided)}"
-        return f"Rounding: base {number(base)} protects, the smallest found ({rest}); it {_costs(row)}."
+        return f"Rounding: base {number(base)} protects, the smallest found ({rest}); it {_costs(row)}.{finest}"
     if base is not None:
         return f"Rounding: no protecting one was found in the time there was; base {number(base)} is the smallest that is not ruled out."
     return "Rounding: none protects at any of the bases looked at (proven)."
