@@ -183,7 +183,7 @@ def _plain(one: Any) -> Any:
 
 def _words(one: Any) -> str:
     if isinstance(one, dict):
-        return " / ".join(_words(each) for each in one.values())
+        return " ".join(f"{level}={_words(each)}" for level, each in one.items())
     return number(one) if isinstance(one, int | float) else str(one)
 
 

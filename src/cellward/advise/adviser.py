@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from cellward.table.table import Table
 
 TIME_LIMIT_S = 60.0
 FOR_BASES, FOR_ONE_BASE = 0.5, 0.5
-"""Share of the time in which a base is looked for, and of what is left of that which one base may take."""
+"""Share of what is left in which a base is looked for, and of what is left of that which one base may take."""
 FOR_ADJUSTMENT, FOR_LEVELS, FOR_DISTANCE = 0.5, 0.3, 0.6
 """Shares of what is then left."""
 LONGER = 1.2
@@ -82,36 +82,40 @@ class _Adviser:
     bases: Any
 
     def advice(self) -> Advice:
-        """All that is found in the time."""
-        rounded = self._search()
-        others: list[Trial] = []
+        """All that is found in the time: against the public first, which takes least and proves as much of what does not exist."""
+        seen = self._search(self.first, {})
+        adjusted, near = [], []
         if self._asks:
-            adjusted = self.trials.of(ControlledAdjustment(), self._seconds(FOR_ADJUSTMENT))
-            others = [*self._by_level(), *self._with_steps(rounded), *self._perturbed(), adjusted]
-            self._again(rounded)
+            adjusted = [self.trials.of(ControlledAdjustment(), self._seconds(FOR_ADJUSTMENT))]
+            near = self._perturbed()
+        rounded = self._confirmed(seen) if self.first is not self.trials else seen
+        others = [*self._by_level(), *self._with_steps(rounded), *self._near_confirmed(near), *adjusted]
+        self._again(rounded)
         rows = [*self._of_bases(rounded), *(self._row(one) for one in others)]
-        best, why = choose([*rounded.tried.values(), *others], self._found(rounded), self.instance.decimals)
-        distances = [
-            row.method.within for row in rows if isinstance(row.method, CellPerturbation) and row.answer == "protects"
-        ]
-        one = next((self._units(base) for base in [rounded.found, *rounded.undecided] if base is not None), None)
+        tried = [*rounded.tried.values(), *others]
+        best, why = choose(tried, None if rounded.found is None else self._units(rounded.found), self.instance.decimals)
+        asks = bool(self.single.asked.any.any())
         facts: dict[str, Any] = {
             "method": None if best is None else best.method,
             "why": why,
-            "base": one,
+            "base": self._base(rounded),
             "base_found": rounded.found is not None,
             "base_proven": rounded.proven,
-            "least_base": self._units(self._least) if self.single.asked.any.any() else None,
-            "distance": next((within for within in distances if not isinstance(within, dict)), None),
-            "least_distance": self._units(self.single.asked.least_distance) if self.single.asked.any.any() else None,
+            "least_base": self._units(self._least) if asks else None,
+            "distance": _distance(others),
+            "least_distance": self._units(self.single.asked.least_distance) if asks else None,
             "table": tuple(rows),
             "levels": tuple(self._level(need) for need in self.needs),
             "seconds": self.trials.budget.spent,
         }
         undecided = [self._units(base) for base in rounded.undecided]
-        return Advice(
-            **facts, paragraph=paragraph(self.instance, self.single, facts, undecided, any_base=self._any_base)
-        )
+        words = paragraph(self.instance, self.single, facts, undecided, any_base=self._any_base)
+        return Advice(**facts, paragraph=words)
+
+    @cached_property
+    def first(self) -> Trials:
+        """Trials against the public alone; the same as all trials where there is nobody else."""
+        return self.trials.public(self.instance.attackers)
 
     @cached_property
     def single(self) -> SingleCells:
@@ -142,30 +146,43 @@ class _Adviser:
 
     # ---- rounding ------------------------------------------------------------------------------------------------------------------------------
 
-    def _search(self) -> Smallest[Trial]:
-        """The smallest base at which a rounding to neighbouring multiples protects."""
+    def _search(self, trials: Trials, settled: Mapping[int, Trial]) -> Smallest[Trial]:
+        """The smallest base at which a rounding to neighbouring multiples protects; ``settled``: what is known of some."""
         own = self.trials.budget.part(self._seconds(FOR_BASES))
 
         def attempt(base: int) -> Trial:
+            if base in settled:
+                return settled[base]
             seconds = None if own.left is None else FOR_ONE_BASE * own.left
-            return self.trials.of(ControlledRounding(self._units(base)), seconds)
+            return trials.of(ControlledRounding(self._units(base)), seconds)
 
         search = Smallest(
-            candidate_bases(self.single, self.bases),
-            lambda base: base < self._least or bool(len(self.single.blocked(base))),
-            attempt,
-            lambda: own.over,
-            many=self._any_base,
+            candidate_bases(self.single, self.bases), self._ruled_out, attempt, lambda: own.over, many=self._any_base
         )
         search.run()
         return search
 
+    def _ruled_out(self, base: int) -> bool:
+        return base < self._least or bool(len(self.single.blocked(base)))
+
+    def _confirmed(self, seen: Smallest[Trial]) -> Smallest[Trial]:
+        """The same against all attackers, of bases that may do against the public."""
+        public = {base: one for base, one in seen.tried.items() if one.answer == "protects"}
+        found = self._search(self.trials, {base: one for base, one in seen.tried.items() if base not in public})
+        for base, one in public.items():
+            untried = replace(one, answer="undecided", seconds=0.0, reason="there was no time left to try it")
+            found.tried[base] = found.tried.get(base, untried).after(one)
+        return found
+
+    def _base(self, rounded: Smallest[Trial]) -> int | float | None:
+        """The smallest found, else the first that protects against the public, else the first that is not ruled out."""
+        public = sorted(base for base, one in rounded.tried.items() if one.answer == "public only")
+        best = [rounded.found] if rounded.found is not None else [*public, *rounded.undecided]
+        return self._units(best[0]) if best else None
+
     @cached_property
     def _least(self) -> int:
         return int(self.single.least().max(initial=1))
-
-    def _found(self, rounded: Smallest[Trial]) -> float | None:
-        return None if rounded.found is None else self._units(rounded.found)
 
     def _of_bases(self, rounded: Smallest[Trial]) -> Iterator[AdviceRow]:
         """The last bases that single cells rule out, and those that were tried."""
@@ -194,7 +211,7 @@ class _Adviser:
 
     def _by_level(self) -> Iterator[Trial]:
         """A rounding with a base a level of sums, where that is less for some."""
-        bases = bases_by_level(self.single)
+        bases = bases_by_level(self.single) if self._asks else None
         if bases is not None:
             method = ControlledRounding({level: self._units(base) for level, base in _changes(bases).items()})
             yield self.trials.of(method, self._seconds(FOR_LEVELS))
@@ -210,18 +227,26 @@ class _Adviser:
     # ---- the others ----------------------------------------------------------------------------------------------------------------------------
 
     def _perturbed(self) -> list[Trial]:
-        """Within one round distance, larger where that does not do; and within one a level of sums, where they differ."""
+        """Within one round distance against the public, larger where that does not do."""
         out: list[Trial] = []
-        least = round_up(max(self.single.asked.least_distance, 1))
+        least = max(self.single.asked.least_distance, 1)
         for times in WIDENINGS:
-            out.append(self.trials.of(self._within(self._units(times * least)), self._seconds(FOR_DISTANCE)))
+            out.append(self.first.of(self._within(self._units(round_up(times * least))), self._seconds(FOR_DISTANCE)))
             if out[-1].answer != "none exists":
                 break
-        distances = distances_by_level(self.needs) if out[-1].answer == "protects" else None
-        if distances is not None:
-            given = {level: self._units(each) for level, each in _changes(distances).items()}
-            out.append(self.trials.of(self._within(given), self._seconds(FOR_LEVELS)))
         return out
+
+    def _near_confirmed(self, near: list[Trial]) -> Iterator[Trial]:
+        """The same against all attackers; and within one distance a level of sums, where they differ."""
+        yield from near[:-1]
+        for one in near[-1:]:
+            again = self.first is not self.trials and one.answer == "protects"
+            last = self.trials.of(one.method, self._seconds(FOR_DISTANCE)).after(one) if again else one
+            yield last
+            distances = distances_by_level(self.needs) if last.answer == "protects" else None
+            if distances is not None:
+                given = {level: self._units(each) for level, each in _changes(distances).items()}
+                yield self.trials.of(self._within(given), self._seconds(FOR_DISTANCE))
 
     def _within(self, distance: Any) -> CellPerturbation:
         """Whole numbers for counts, and where attackers know that values have no finer decimals."""
@@ -240,6 +265,13 @@ class _Adviser:
             return LevelRow(need.level, need.cells, 0, None, None)
         base, distance = self._units(need.base), self._units(need.distance)
         return LevelRow(need.level, need.cells, need.asking, base, distance, self.instance.labels.name(need.cell))
+
+
+def _distance(trials: Iterable[Trial]) -> Any:
+    """The first distance for all cells that protects, or does against the public."""
+    within = [(one.answer, one.method.within) for one in trials if isinstance(one.method, CellPerturbation)]
+    whole = [(answer, given) for answer, given in within if not isinstance(given, dict)]
+    return next((given for wanted in ("protects", "public only") for answer, given in whole if answer == wanted), None)
 
 
 def _changes(by_level: dict[int, int]) -> dict[int, int]:

@@ -19,7 +19,9 @@ WORTH = 0.5
 
 def choose(trials: Sequence[Trial], base: float | None, decimals: int) -> tuple[Trial | None, str]:
     """The trial to follow and why; None where nothing was found to protect. ``base``: the smallest at which a rounding does, in the table's units."""
-    working = [one for one in trials if one.answer == "protects"]
+    working = [one for one in trials if one.answer == "protects"] or [
+        one for one in trials if one.answer == "public only"
+    ]
     if not working:
         return None, "nothing was found to protect in the time there was"
     rounding = _rounding([one for one in working if isinstance(one.method, ControlledRounding)])

@@ -13,6 +13,9 @@ from typing import Generic, Protocol, TypeVar
 
 from cellward.advise.trial import Answer
 
+OPEN = ("undecided", "public only")
+"""Answers that prove nothing."""
+
 
 class Answered(Protocol):
     """What comes of a try."""
@@ -53,7 +56,7 @@ class Smallest(Generic[T]):
         """Candidates below what was found of which nothing is proven."""
         best = self.found
         below = [base for base in self.open if best is None or base < best]
-        return [base for base in below if base not in self.tried or self.tried[base].answer == "undecided"]
+        return [base for base in below if base not in self.tried or self.tried[base].answer in OPEN]
 
     @property
     def proven(self) -> bool:

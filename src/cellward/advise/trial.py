@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal
 
@@ -17,8 +17,9 @@ from cellward.risk.attacker import Attacker
 from cellward.solve.budget import Budget
 from cellward.table.table import Table
 
-Answer = Literal["protects", "none exists", "undecided", "refused"]
-"""Found and shown to protect; proven that there is none; not decided in its time; not what the method is for."""
+Answer = Literal["protects", "public only", "none exists", "undecided", "refused"]
+"""Found and shown to protect; the same against the public, but not decided against all attackers; proven that there is none; not decided in its time;
+not what the method is for."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,27 @@ class Trial:
     reason: str = ""
     cells: tuple[int, ...] = ()
 
+    def after(self, public: Trial) -> Trial:
+        """This trial against all attackers, after one against the public that protects."""
+        if self.answer != "undecided":
+            return self
+        why = f"protects against the public; against all attackers not decided in {self.seconds:.0f} s: {self.reason}"
+        return replace(self, answer="public only", cost=public.cost, steps=public.steps, reason=why)
+
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """The table, against whom it is protected, the time there is, and the secret of draws."""
+    """The table, against whom it is protected (None: the public), the time there is, and the secret of draws."""
 
     table: Table
     attackers: Sequence[Attacker] | None
     budget: Budget
     key: bytes
+
+    def public(self, known: Sequence[Attacker]) -> Trials:
+        """The same against those who know no cells; what does not exist against them does not exist against all."""
+        public = [attacker for attacker in known if not len(attacker.cell)]
+        return replace(self, attackers=public) if 0 < len(public) < len(known) else self
 
     def of(self, method: Method, seconds: float | None) -> Trial:
         """Try a method for so many seconds of those that are left; none left: nothing is tried."""

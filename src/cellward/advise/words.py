@@ -12,6 +12,7 @@ from cellward.advise.advice import AdviceRow, number, percent, said
 from cellward.instance import Instance
 from cellward.protect.adjustment import ControlledAdjustment
 from cellward.protect.perturbation import CellPerturbation
+from cellward.protect.rounding import ControlledRounding
 from cellward.protect.rounding.least_base import SingleCells
 
 SHOWN = 4
@@ -55,11 +56,7 @@ def _asked(instance: Instance, single: SingleCells, facts: Mapping[str, Any]) ->
 def _rounding(facts: Mapping[str, Any], undecided: Sequence[float], *, any_base: bool) -> str:
     base = facts["base"]
     if facts["base_found"]:
-        row = next(
-            row
-            for row in facts["table"]
-            if row.answer == "protects" and row.method.word == "round" and row.method.base == base
-        )
+        row = next(row for row in facts["table"] if row.answer == "protects" and _at(row, base))
         finest = (
             " One that is not round tells the level it was made for: publish with a larger, round one."
             if any_base
@@ -69,15 +66,25 @@ def _rounding(facts: Mapping[str, Any], undecided: Sequence[float], *, any_base:
         if undecided:
             rest = f"not decided in time: {_few(undecided)}"
         return f"Rounding: base {number(base)} protects, the smallest found ({rest}); it {_costs(row)}.{finest}"
+    public = next((row for row in facts["table"] if row.answer == "public only" and _at(row, base)), None)
+    if public is not None:
+        return f"Rounding: base {number(base)} protects against the public, where it {_costs(public)}; against all attackers it was not decided."
     if base is not None:
         return f"Rounding: no protecting one was found in the time there was; base {number(base)} is the smallest that is not ruled out."
     return "Rounding: none protects at any of the bases looked at (proven)."
+
+
+def _at(row: AdviceRow, base: float) -> bool:
+    """Whether it is the rounding to this base."""
+    return isinstance(row.method, ControlledRounding) and row.steps == 1 and row.method.base == base
 
 
 def _other(row: AdviceRow) -> str:
     name = f"{'Adjustment' if isinstance(row.method, ControlledAdjustment) else 'Perturbation'} ({said(row.method)})"
     if row.answer == "protects":
         return f"{name}: it {_costs(row)}."
+    if row.answer == "public only":
+        return f"{name}: against the public it {_costs(row)}; against all attackers it was not decided."
     if row.answer == "undecided":
         return f"{name}: not decided in {row.seconds:.0f} s."
     return f"{name}: {'none exists (proven)' if row.answer == 'none exists' else 'refused'}."
