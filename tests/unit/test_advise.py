@@ -218,6 +218,34 @@ def test_without_time_everything_is_undecided_but_what_is_proven(heavy):
     assert "give more time" in found.paragraph
 
 
+def test_what_is_not_decided_against_all_attackers_is_said_of_the_public(heavy, monkeypatch):
+    insider = cw.Attacker.knowing(heavy, "insider", exactly=[0])
+    real = cw.ControlledRounding.protect
+
+    def slow(self, table, *, attackers, **given):
+        if attackers is not None and any(len(one.cell) for one in attackers):
+            raise cw.SolverError("nothing was found in time")
+        return real(self, table, attackers=attackers, **given)
+
+    monkeypatch.setattr(cw.ControlledRounding, "protect", slow)
+    found = cw.advise(heavy, attackers=[cw.Attacker.external(), insider], key=KEY)
+    public = cw.advise(heavy, key=KEY)
+    assert (found.base, found.base_found, found.base_proven) == (public.base, False, False)
+    assert "public only" in {row.answer for row in found.table if row.method.word == "round"}
+    assert "protects against the public" in found.paragraph
+
+
+def test_ctrl_c_gives_what_was_found(heavy, monkeypatch):
+    def interrupted(self, table, **given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cw.ControlledAdjustment, "protect", interrupted)
+    found = cw.advise(heavy, key=KEY)
+    assert found.base_found
+    assert [row.reason for row in found.table if row.method.word == "adjust"] == ["it was interrupted"]
+    assert {row.answer for row in found.table if row.method.word == "perturb"} == {"undecided"}
+
+
 def test_bases_by_level_where_sums_ask_for_more_than_their_parts():
     table = asking([[103, 218], [324, 131]], {0: (1, 1, 0), 8: (40, 40, 0)})
     single = SingleCells.of(Instance.of(table))

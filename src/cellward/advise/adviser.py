@@ -93,12 +93,13 @@ class _Adviser:
         self._again(rounded)
         rows = [*self._of_bases(rounded), *(self._row(one) for one in others)]
         tried = [*rounded.tried.values(), *others]
-        best, why = choose(tried, None if rounded.found is None else self._units(rounded.found), self.instance.decimals)
+        base = self._base(rounded)
+        best, why = choose(tried, base, self.instance.decimals)
         asks = bool(self.single.asked.any.any())
         facts: dict[str, Any] = {
             "method": None if best is None else best.method,
             "why": why,
-            "base": self._base(rounded),
+            "base": base,
             "base_found": rounded.found is not None,
             "base_proven": rounded.proven,
             "least_base": self._units(self._least) if asks else None,
@@ -204,10 +205,14 @@ class _Adviser:
     def _again(self, rounded: Smallest[Trial]) -> None:
         """What is left of the time, where that is more than it had, for the smallest base that was not decided."""
         left = self.trials.budget.left
+        if left is None:
+            return
         for base in rounded.undecided[:1]:
             before = rounded.tried.get(base)
-            if before is None or left is None or left > LONGER * before.seconds:
-                rounded.tried[base] = self.trials.of(ControlledRounding(self._units(base)), left)
+            if before is None or left > LONGER * before.seconds:
+                again = self.trials.of(ControlledRounding(self._units(base)), left)
+                if before is None or again.answer != "undecided":
+                    rounded.tried[base] = again
 
     def _by_level(self) -> Iterator[Trial]:
         """A rounding with a base a level of sums, where that is less for some."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cellward.advise.trial import Cost, Trial
 from cellward.protect.adjustment import ControlledAdjustment
+from cellward.protect.method import Method
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 
@@ -19,26 +20,38 @@ WORTH = 0.5
 
 def choose(trials: Sequence[Trial], base: float | None, decimals: int) -> tuple[Trial | None, str]:
     """The trial to follow and why; None where nothing was found to protect. ``base``: the smallest at which a rounding does, in the table's units."""
-    working = [one for one in trials if one.answer == "protects"] or [
-        one for one in trials if one.answer == "public only"
-    ]
-    if not working:
-        return None, "nothing was found to protect in the time there was"
-    rounding = _rounding([one for one in working if isinstance(one.method, ControlledRounding)])
-    adjusted = next((one for one in working if isinstance(one.method, ControlledAdjustment)), None)
-    perturbed = [one for one in working if isinstance(one.method, CellPerturbation)]
+    adjusted = next((one for one in trials if _is(one, ControlledAdjustment) and one.answer == "protects"), None)
+    bounding = [one for one in trials if not _is(one, ControlledAdjustment)]
+    working = [one for one in bounding if one.answer == "protects"]
+    working = working or [one for one in bounding if one.answer == "public only"]
+    rounding = _rounding([one for one in working if _is(one, ControlledRounding)])
+    perturbed = [one for one in working if _is(one, CellPerturbation)]
     nearest = min((*perturbed, *([] if rounding is None else [rounding])), key=_loss, default=None)
     if rounding is not None and base is not None and not decimals and base <= COUNTS:
-        return rounding, "a small base does, and a rounding bounds what every attacker can conclude"
+        return rounding, f"a small base does, and {_bounds(rounding)}"
     if rounding is not None and _cost(rounding).share <= LITTLE:
-        return rounding, "it changes little, and bounds what every attacker can conclude"
+        return rounding, f"it changes little, and {_bounds(rounding)}"
     if adjusted is not None and (nearest is None or _loss(adjusted) <= WORTH * _loss(nearest)):
         return adjusted, (
             "few large cells ask for levels that every cell would have to bear in a rounding, and an adjustment leaves the others near their values; "
             "it promises distances only, no intervals, and nothing against respondents who know cells"
         )
-    assert nearest is not None
-    return nearest, "it changes least of what was found, and bounds what every attacker can conclude"
+    if nearest is None:
+        return None, "nothing was found to protect in the time there was"
+    return nearest, f"it changes least of what was found, and {_bounds(nearest)}"
+
+
+def _is(trial: Trial, kind: type[Method]) -> bool:
+    return isinstance(trial.method, kind)
+
+
+def _bounds(trial: Trial) -> str:
+    """What it promises against whom."""
+    if trial.answer == "public only":
+        return (
+            "it bounds what the public can conclude; against all attackers it was not decided in time, so give it more"
+        )
+    return "it bounds what every attacker can conclude"
 
 
 def _rounding(found: Sequence[Trial]) -> Trial | None:

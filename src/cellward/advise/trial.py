@@ -70,8 +70,8 @@ class Trial:
         """This trial against all attackers, after one against the public that protects."""
         if self.answer != "undecided":
             return self
-        why = f"protects against the public; against all attackers not decided in {self.seconds:.0f} s: {self.reason}"
-        return replace(self, answer="public only", cost=public.cost, steps=public.steps, reason=why)
+        why = f"against all attackers not decided in {self.seconds:.0f} s, {self.reason}"
+        return replace(public, answer="public only", reason=why)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Trials:
             found = method.protect(
                 self.table,
                 attackers=self.attackers,
-                time_limit_s=given,
+                time_limit_s=None if given is None else max(round(given, 2), 0.01),
                 seed=self.budget.seed,
                 threads=self.budget.threads,
                 key=self.key,
@@ -107,6 +107,9 @@ class Trials:
             protects = found.releasable
         except InputError as error:
             return Trial(method, "refused", perf_counter() - began, reason=str(error))
+        except KeyboardInterrupt:  # what was found before is still worth saying
+            self.budget.stop()
+            return Trial(method, "undecided", perf_counter() - began, reason="it was interrupted")
         except (SolverError, VerificationError, ResourceError) as error:
             return Trial(method, "undecided", perf_counter() - began, reason=str(error))
         spent = perf_counter() - began
