@@ -53,7 +53,7 @@ def advise(
 ) -> Advice:
     """What it takes to protect a table: the smallest base of a protecting rounding, the steps and the distance, what each costs, and which to use.
 
-    ``bases``: ``"round"`` (3, 5, 10, 20, 25, 30, 40, 50, 100, …), ``"any"`` multiple of the table's unit, or a list. ``attackers``, ``seed``,
+    ``bases``: ``"round"`` (3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, …), ``"any"`` multiple of the table's unit, or a list. ``attackers``, ``seed``,
     ``threads`` and ``key`` as for ``protect``. At ``time_limit_s`` what was found by then is said, and what is not decided is called so. Nothing is
     released; the advice names cells and their levels, and is as confidential as the table.
 

@@ -15,7 +15,7 @@ CHOICES = ("round", "any")
 
 
 def candidate_bases(single: SingleCells, bases: Any) -> Iterable[int]:
-    """``"round"``: 3, 5, 10, 20, 25, 30, …; ``"any"``: every multiple of the table's unit that levels leave; or these, in the table's units."""
+    """``"round"``: 3, 5, 10, 15, 20, 25, …; ``"any"``: every multiple of the table's unit that levels leave; or these, in the table's units."""
     largest = int(abs(single.instance.a).max(initial=0))
     least = max(int(single.least().max(initial=1)), 2)
     most = min(4 * largest + 2 * least, LARGEST)
@@ -35,6 +35,6 @@ def round_up(amount: int) -> int:
     """The first round amount that is at least as large. Amounts are published: a finer one would tell the level that it was made for.
 
     >>> round_up(4), round_up(52_867), round_up(99_500)
-    (5, 100000, 100000)
+    (5, 75000, 100000)
     """
     return next(round_bases(amount), amount)

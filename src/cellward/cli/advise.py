@@ -32,7 +32,7 @@ def advise(
     ],
     attackers: Annotated[Path | None, ATTACKERS] = None,
     bases: Annotated[
-        str, typer.Option(help="Bases to look at: round (3, 5, 10, 20, 25, 30, …), any, or a list such as 3,5,10.")
+        str, typer.Option(help="Bases to look at: round (3, 5, 10, 15, 20, 25, …), any, or a list such as 3,5,10.")
     ] = "round",
     time_limit_s: Annotated[
         float,

@@ -20,8 +20,8 @@ from cellward.protect.lattice.model import allowed_multiples
 from cellward.publication.knowledge import Knowledge
 
 FIRST = (3, 5)
-DECADE = (10, 20, 25, 30, 40, 50)
-"""Round bases: 3, 5, 10, 20, 25, 30, 40, 50, 100, 200, 250, …"""
+DECADE = (10, 15, 20, 25, 30, 40, 50, 75)
+"""Round bases: 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, …"""
 
 
 def round_bases(least: int = 1) -> Iterator[int]:
@@ -29,7 +29,7 @@ def round_bases(least: int = 1) -> Iterator[int]:
 
     >>> from itertools import islice
     >>> list(islice(round_bases(), 8)), next(round_bases(17_622))
-    ([3, 5, 10, 20, 25, 30, 40, 50], 20000)
+    ([3, 5, 10, 15, 20, 25, 30, 40], 20000)
     """
     yield from (base for base in FIRST if base >= least)
     size = 1
