@@ -62,7 +62,10 @@ def _rounding(facts: Mapping[str, Any], undecided: Sequence[float], *, any_base:
             if any_base
             else ""
         )
-        rest = "every smaller one looked at is proven not to do"
+        smaller = any(
+            row.answer == "none exists" and isinstance(row.method, ControlledRounding) for row in facts["table"]
+        )
+        rest = "every smaller one looked at is proven not to do" if smaller else "no smaller one was looked at"
         if undecided:
             rest = f"not decided in time: {_few(undecided)}"
         return f"Rounding: base {number(base)} protects, the smallest found ({rest}); it {_costs(row)}.{finest}"

@@ -155,7 +155,7 @@ class RoundingAttempt(Attempt):
         more = f", allow more steps (max_steps={self.steps + 1})" if self.steps >= self.method.max_steps else ""
         if self.method.small_counts != "free":  # which more steps do not go with
             more = ", leave small counts free"
-        return f"; choose another base{more}, widen the cells' bounds or free fixed cells"
+        return f"; choose another base (cellward advise finds which does){more}, widen the cells' bounds or free fixed cells"
 
     def _unreachable(self, sentences: Sequence[str]) -> str:
         return f"{few(sentences)}, whatever is published; {self._larger_base} or ask for lower levels"
