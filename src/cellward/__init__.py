@@ -1,5 +1,7 @@
 """cellward protects statistical tables: least change, sums kept, and a proof. The public names, nothing else."""
 
+from cellward.advise.advice import Advice
+from cellward.advise.adviser import advise
 from cellward.audit.audit import Audit, audit
 from cellward.audit.certificate import verify
 from cellward.errors import CellwardError, InputError, SolverError, TimeLimitError, VerificationError
@@ -29,6 +31,7 @@ from cellward.table.table import Table
 from cellward.version import __version__
 
 __all__ = [
+    "Advice",
     "Attacker",
     "Audit",
     "CellPerturbation",
@@ -57,6 +60,7 @@ __all__ = [
     "VerificationError",
     "Zero",
     "__version__",
+    "advise",
     "audit",
     "link",
     "read",

@@ -14,7 +14,7 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt"}
 # Rooms in the order in which data passes through them; a room imports from earlier ones only. Each is ranked once.
 ROOMS = (
     "errors", "version", "exact", "files", "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry", "convert",
-    "instance", "publication", "objective", "solve", "audit", "protection", "protect", "report", "manifest", "outputs",
+    "instance", "publication", "objective", "solve", "audit", "protection", "protect", "advise", "report", "manifest", "outputs",
     "tauargus.batch", "job", "recheck", "cli",
 )  # fmt: skip
 FACADE = {

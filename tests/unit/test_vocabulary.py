@@ -43,6 +43,7 @@ def in_python():
         cw.Table.from_microdata,
         cw.Table.find,
         cw.Attacker.from_data,
+        cw.advise,
         cw.audit,
         cw.ControlledRounding.protect,
     ]

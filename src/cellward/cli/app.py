@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cellward.cli import audit, convert, key, policy, protect, run, tabulate, verify
+from cellward.cli import advise, audit, convert, key, policy, protect, run, tabulate, verify
 from cellward.cli.exits import BAD_INPUT, DONE, EPILOG, FAILED, INTERRUPTED, die
 from cellward.errors import CellwardError, InputError, ResourceError, out_of_memory
 from cellward.files.scratch import sweep
@@ -22,6 +22,7 @@ from cellward.version import __version__
 COMMANDS: dict[str, Callable[..., None]] = {
     "tabulate": tabulate.tabulate,
     "run": run.run,
+    "advise": advise.advise,
     "policy": policy.policy,
     "convert": convert.convert,
     "audit": audit.audit,

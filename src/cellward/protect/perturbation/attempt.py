@@ -16,6 +16,7 @@ from cellward.errors import InputError
 from cellward.exact import LARGEST, Ints
 from cellward.objective import Objective
 from cellward.protect.amounts import is_list
+from cellward.protect.asked_of_cells import AskedOfCells
 from cellward.protect.attempt import Attempt, few
 from cellward.protect.lattice.capacity import Capacity, Cut, guards
 from cellward.protect.lattice.engines import ANY_TABLE, ENGINES
@@ -337,8 +338,11 @@ class PerturbationAttempt(Attempt):
 
     @property
     def _remedy(self) -> str:
-        what = "base" if self.intervals.form == "base" else "distance"
-        return f"choose a larger {what}, ask for lower levels, or free fixed cells"
+        larger = "choose a larger base"
+        if self.intervals.form == "distance":
+            least = exact.short(AskedOfCells.of(self.instance).least_distance, self.instance.decimals)
+            larger = f"choose a larger distance ({least} at least, one and a half times both levels; cellward advise tries it)"
+        return f"{larger}, ask for lower levels, or free fixed cells"
 
     def stated(self) -> dict[str, Any]:
         """The options."""

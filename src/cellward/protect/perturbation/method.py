@@ -114,6 +114,10 @@ class CellPerturbation(Method):
     def _too_near(self, instance: Instance) -> str | None:
         """The cell whose levels leave less than twice their span to draw its value from: whoever knows their rule would come too near (model.md)."""
         amount = np.where(instance.sensitivity.fixed, 0, amounts(instance, self._amount, "within"))
+        worst, asks = (
+            None,
+            0,
+        )  # of all such cells the one that asks for most: a distance that does for it does for the others
         for attacker in instance.attackers:
             asked = attacker.asked(instance.sensitivity.levels)
             t = amount[asked.cell]
@@ -121,17 +125,16 @@ class CellPerturbation(Method):
             below, above = np.minimum(t, told - asked.upl), np.minimum(t, told - asked.lpl)
             room, span = below + above, asked.lpl + asked.upl
             near = np.flatnonzero((room >= 0) & (room < 2 * span))
-            if len(near):
-                i = int(near[0])
-                name = instance.labels.name(int(asked.cell[i]))
-                lpl, upl, given, least = (
-                    exact.short(int(x[i]), instance.decimals) for x in (asked.lpl, asked.upl, t, span + (span + 1) // 2)
-                )
-                return (
-                    f"within={given} is too near to the levels of {name}, {lpl} below and {upl} above: its value would be drawn from less than "
-                    f"twice their span, and whoever knows them comes near the truth; give at least {least}, one and a half times both levels"
-                )
-        return None
+            if len(near) and int(span[near].max()) > asks:
+                i = int(near[span[near].argmax()])
+                worst, asks = [int(x[i]) for x in (asked.cell, asked.lpl, asked.upl, t)], int(span[i])
+        if worst is None:
+            return None
+        lpl, upl, given, least = (exact.short(x, instance.decimals) for x in (*worst[1:], asks + (asks + 1) // 2))
+        return (
+            f"within={given} is too near to the levels of {instance.labels.name(worst[0])}, {lpl} below and {upl} above: its value would be drawn "
+            f"from less than twice their span, and whoever knows them comes near the truth; give at least {least}, one and a half times both levels"
+        )
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The least perturbation that keeps every sum and meets every level; or that there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from cellward import exact
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.objective import Objective
+from cellward.protect.amounts import is_list
 from cellward.protect.attempt import SHOWN, Attempt, few
 from cellward.protect.lattice.capacity import Capacity, guards
 from cellward.protect.lattice.engines import ANY_TABLE, solve
@@ -24,6 +26,7 @@ from cellward.protect.lattice.told_box import AroundValue
 from cellward.protect.lattice.vertex import lower_bound
 from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
 from cellward.protect.rounding.keyed import keyed_target
+from cellward.protect.rounding.least_base import SingleCells
 from cellward.protect.rounding.unbiased import unbiased_target
 from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
@@ -34,6 +37,9 @@ from cellward.table.table import equation_name, equation_text
 
 if TYPE_CHECKING:
     from cellward.protect.rounding.method import ControlledRounding
+
+MOST_NAMED = 10
+"""More steps than these are no remedy: hardly anything would be left of the grid."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,8 @@ class RoundingAttempt(Attempt):
             conflict = Conflict()
         words = conflict.sentence(self.instance) if conflict.requirements else "levels on sums of cells cannot be met"
         why = f"roundings exist, but none that meets every level ({found.engine}): {words}"
-        reason = f"{why}; choose a larger base, allow more steps (max_steps={self._most + 1}) or ask for lower levels"
+        larger = "choose a larger base (cellward advise finds how large)"
+        reason = f"{why}; {larger}, allow more steps (max_steps={self._most + 1}) or ask for lower levels"
         return self.infeasible(reason, found.engine, conflict.cells)
 
     def _unmeetable(self, instance: Instance) -> bool:
@@ -184,12 +191,22 @@ class RoundingAttempt(Attempt):
         more = f", allow more steps (max_steps={self._most + 1})" if allowed == self._most else ""
         if self.method.small_counts != "free":  # which more steps do not go with
             more = ", leave small counts free"
-        return f"; choose another base{more}, widen the cells' bounds or free fixed cells"
+        return f"; choose another base (cellward advise finds which does){more}, widen the cells' bounds or free fixed cells"
 
     def _unreachable(self, sentences: Sequence[str]) -> str:
-        return (
-            f"{few(sentences)}, whatever is published; choose a larger base, allow more steps or ask for lower levels"
-        )
+        return f"{few(sentences)}, whatever is published; {self._larger_base} or ask for lower levels"
+
+    @property
+    def _larger_base(self) -> str:
+        """How large a base, or how many steps, the levels of single cells ask for; more than they do may be needed, which takes a solver to see."""
+        single, base = SingleCells.of(self.instance), self.method.base
+        least = single.least_round(self._most) if self.method.knowledge == "strict" else None
+        if least is None or is_list(base) or isinstance(base, Mapping) or least <= int(self.base.max(initial=0)):
+            return "choose a larger base (cellward advise finds how large), allow more steps"
+        round_one = exact.short(least, self.instance.decimals)
+        steps = single.least_steps(self.base, most=MOST_NAMED)
+        more = "allow more steps" if steps is None else f"allow more steps (max_steps={steps} at least)"
+        return f"choose a larger base, of round ones {round_one} at least (cellward advise finds which does), {more}"
 
     def _tried(self, model: LatticeModel, v: Ints, engine: str) -> Protection:
         """A table on the way, to see whether it protects."""
