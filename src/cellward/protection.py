@@ -27,6 +27,7 @@ from cellward.publication.knowledge import Knowledge
 from cellward.publication.loss import Loss
 from cellward.publication.publication import Publication
 from cellward.publication.release import Release
+from cellward.solve.budget import Budget
 
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
 OF_SUMS = {"name": "interval publication", "what": "sums of cells at risk"}
@@ -101,7 +102,9 @@ class Protection:
             raise VerificationError(f"a result called {self.status} must say why; nothing is released")
         if self.shown is not None and self.shown.of(self.instance, self.publication, self.sought):
             return
-        object.__setattr__(self, "shown", Shown(self.instance, self.publication, self.sought, self.status))
+        budget = None if self.shown is None else self.shown.budget
+        shown = Shown(self.instance, self.publication, self.sought, self.status).by(budget)
+        object.__setattr__(self, "shown", shown)
         if self.publication is None:
             return
         self.publication.check(self.instance, self.sought.allowed)
@@ -223,7 +226,8 @@ class Protection:
         if self.publication is None:
             raise VerificationError(f"a result called {self.status} has nothing to show; {self.reason}")
         witnesses = () if self.ignore_levels else self.evidence.shown
-        return given_away(self.instance, self.publication, (one.witness for one in witnesses))
+        budget = None if self.shown.budget is None else self.shown.budget.to_end
+        return given_away(self.instance, self.publication, (one.witness for one in witnesses), budget)
 
     @property
     def unsettled(self) -> bool:
@@ -291,6 +295,11 @@ class Protection:
             upper=self.instance.upper,
             digest=self.certificate().digest,
         )
+
+    def within(self, budget: Budget) -> Protection:
+        """The same result; what is not shown of it within the budget is not shown."""
+        self.shown.by(budget)
+        return self
 
     def with_key(self, key: bytes) -> Protection:
         """The same result with another key; what was shown of it stays."""

@@ -25,7 +25,9 @@ from cellward.table.relations import Relations
 REMEDY = "protect it by other options or another method, or declare it safe if it need not be protected"
 
 
-def given_away(instance: Instance, publication: Publication, known: Iterable[Witness] = ()) -> tuple[str, ...]:
+def given_away(
+    instance: Instance, publication: Publication, known: Iterable[Witness] = (), budget: Budget | None = None
+) -> tuple[str, ...]:
     """A sentence for each cell at risk that is not shown to stay unknown; ``known``: tables that attackers must think possible, shown before."""
     unsafe, unit = instance.sensitivity.unsafe, instance.sensitivity.unit
     knowledge = publication.knowledge
@@ -43,7 +45,7 @@ def given_away(instance: Instance, publication: Publication, known: Iterable[Wit
         return ()
     none = np.zeros(len(unsafe), np.int64)
     levels = Levels(unsafe, none, none, none + 1)
-    (ends,) = settle([Question(region, levels=levels)], instance.labels, [region.center], Budget())
+    (ends,) = settle([Question(region, levels=levels)], instance.labels, [region.center], budget or Budget())
     return tuple(
         f"{instance.labels.name(int(i))} is given away by what is published; {REMEDY}" for i in unsafe[~ends.met]
     )

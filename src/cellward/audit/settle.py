@@ -1,4 +1,4 @@
-"""Settle: the ends of an attacker's intervals by the cheapest exact means first: propagation, swaps, pushes, then one problem an end."""
+"""Settle: the ends of an attacker's intervals by the cheapest exact means first: propagation, swaps, moved leaves, pushes, one problem an end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellward.audit.ends import Ends, Witness
+from cellward.audit.leaf_moves import LeafMoves
 from cellward.audit.linear import one_by_one, push, see_the_only_one
 from cellward.audit.region import Region
 from cellward.audit.single_moves import SingleMoves
@@ -33,12 +34,13 @@ def settle(
 ) -> list[Ends]:
     """The ends of every question; ``inside``: whole tables that may lie in the regions. Tables found for one attacker are tried on the next.
 
-    ``only_swaps``: as far as swaps of a structured table get, which takes no solver; what they do not settle stays open.
+    ``only_swaps``: as far as swaps of a structured table and moves of leaves get, which takes no solver; what they do not settle stays open.
     """
     if not questions:
         return []
     relations = questions[0].region.relations
     swaps = Swaps.of(relations, labels) if _structured(questions) else None
+    leaves = _leaf_moves(questions)
     ends = [Ends(question.region, question.cells, question.levels) for question in questions]
     report = _Report(ends, budget.progress)
     several = len(ends) > 1 and all(question.levels is not None for question in questions)
@@ -64,6 +66,9 @@ def settle(
         if swaps is not None:
             swaps.explore(mine, rng, lambda: budget.over)
             report(k)
+        if leaves is not None and mine.any_open:
+            leaves.explore(mine, rng, lambda: budget.over)
+            report(k)
         if only_swaps:
             return
         push(mine, rng, budget)
@@ -83,6 +88,13 @@ def settle(
         for done in [pool.submit(run, k, known, None) for k in range(1, len(ends))]:
             done.result()
     return ends
+
+
+def _leaf_moves(questions: Sequence[Question]) -> LeafMoves | None:
+    """For levels: how far to go is known then."""
+    if any(question.levels is None for question in questions):
+        return None
+    return LeafMoves.of(questions[0].region.form)
 
 
 def _structured(questions: Sequence[Question]) -> bool:

@@ -86,7 +86,7 @@ class Attempt(ABC):
                 details=details,
                 ignore_levels=self.method.ignores_levels,
                 key=self.key,
-            )
+            ).within(self.budget)
         except VerificationError as error:
             raise SolverError(f"{engine or 'the engine'} gave an answer that does not hold: {error}") from error
 
@@ -124,7 +124,7 @@ class Attempt(ABC):
             run=Run(engine=engine, seconds=self.budget.spent, limit_reached=limit_reached),
             ignore_levels=self.method.ignores_levels,
             key=self.key,
-        )
+        ).within(self.budget)
 
     def _statement(self, told: Knowledge) -> dict[str, Any]:
         """What the public is told; a method that the verifier does not know by name states the rule itself."""

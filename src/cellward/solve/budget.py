@@ -15,6 +15,9 @@ Progress = Callable[[int, int], None]
 NO_TIME = 1e-9
 """A limit that is over from the start: what is left of a budget whose time is up."""
 
+AT_THE_END_S = 0.5
+"""Seconds for what is done with the best found so far, once the time is up."""
+
 
 @dataclass(kw_only=True)
 class Budget:
@@ -58,6 +61,13 @@ class Budget:
         given = [max(limit, NO_TIME) for limit in (seconds, self.left) if limit is not None]
         threads = self.threads if threads is None else threads
         return replace(self, time_limit_s=min(given, default=None), threads=threads, whole=self)
+
+    @property
+    def to_end(self) -> Budget:
+        """What is left for showing and proving what was found, which takes a moment even where the search took all the time."""
+        if not self.limited:
+            return self
+        return self.part() if (self.left or 0.0) >= AT_THE_END_S else replace(self, time_limit_s=AT_THE_END_S)
 
     @property
     def spent(self) -> float:
