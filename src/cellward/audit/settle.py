@@ -1,4 +1,4 @@
-"""Settle: the ends of an attacker's intervals by the cheapest exact means first: propagation, swaps, moved leaves, pushes, one problem an end."""
+"""Settle: the ends of an attacker's intervals by the cheapest exact means first: propagation, moved leaves, swaps, pushes, one problem an end."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def settle(
         report(k)
         if not mine.any_open:
             return
-        if swaps is not None:
-            swaps.explore(mine, rng, lambda: budget.over)
-            report(k)
-        if leaves is not None and mine.any_open:
+        if leaves is not None:
             leaves.explore(mine, rng, lambda: budget.over)
+            report(k)
+        if swaps is not None and mine.any_open:
+            swaps.explore(mine, rng, lambda: budget.over)
             report(k)
         if only_swaps:
             return

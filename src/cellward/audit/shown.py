@@ -12,10 +12,12 @@ from cellward.audit.sums_as_cells import instance_of_sums, publication_of_sums
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.publication.publication import Publication
-from cellward.solve.budget import Budget
+from cellward.solve.budget import AT_THE_END_S, Budget
 
 LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
 """A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
+PROOF_SHARE = 0.4
+"""Of the time left, the part that the proof of the bound may take."""
 
 
 class ShownLevels:
@@ -105,6 +107,13 @@ class Shown:
         """What is shown of the sums of cells at risk; None where there are none."""
         return None if self.levels is None else self.levels.sums
 
+    @property
+    def _for_the_bound(self) -> Budget | None:
+        """A part of what is left: the certificate has to be written and checked as well."""
+        if self.budget is None or self.budget.left is None:
+            return self.budget
+        return self.budget.to_end.part(PROOF_SHARE * max(self.budget.left, AT_THE_END_S))
+
     @cached_property
     def bound(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
@@ -125,5 +134,5 @@ class Shown:
             multipliers=self.sought.multipliers,
             most_nodes=nodes,
             search=self.sought.search,
-            budget=None if self.budget is None else self.budget.to_end,
+            budget=self._for_the_bound,
         )

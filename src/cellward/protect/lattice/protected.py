@@ -1,13 +1,15 @@
 """Protected rounding: the least rounding that meets every level, by cuts (paper 000, section 3.1; model.md holds the proof).
 
-A rounding without a look at the levels comes first: it is often protected, and then it is the least protected one too. Otherwise capacity constraints
-are added to the linear relaxation until it satisfies all of them, then to the integer problem, round after round. What is given at the end is checked
-by the audit; where attackers know that values are whole, a table may pass all cuts and still fail, and is then cut off by itself.
+A rounding without a look at the levels comes first: it is often protected, and then it is the least protected one too. Otherwise what the levels say
+of single equations (level_rows.py) is added, and capacity constraints to the linear relaxation until it satisfies all of them, then to the integer
+problem, round after round. What is given at the end is checked by the audit; where attackers know that values are whole, a table may pass all cuts
+and still fail, and is then cut off by itself. Large problems have these rows from the start, and a part of the time: with more than one step, values
+next to the true ones are tried first, which the wider intervals nearly always protect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from cellward.exact import Ints
 from cellward.protect.lattice.capacity import Capacity
 from cellward.protect.lattice.engines import ENGINES, solve
+from cellward.protect.lattice.level_rows import LevelRow, level_rows
 from cellward.protect.lattice.linear import Row, independent, no_good, row_of
 from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
@@ -32,6 +35,10 @@ MOST_ROUNDS = 60
 LEAST_GAIN = 1e-4
 """A round that raises the root's bound by less than this share of it, three times in a row, is the last."""
 MOST_NO_GOODS = 3000
+LARGE = 4000
+"""Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
+FIRST_SHARE = 0.6
+"""Of the time left, the part of that search; the rest is for showing the levels."""
 
 
 @dataclass
@@ -58,11 +65,12 @@ class ProtectedSearch:
 
     def solve(self) -> Found:
         """The least protected rounding, or what the limit left of it."""
-        found = solve(self._problem, self.budget, self.engines)
+        found = self._first()
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
         if found.x is None or self._protects(found) or self._passes(found):
             return found
         least = found.bound
+        self._add(one.row for one in self.level_rows)
         if self._root() == "infeasible":
             none = Found("infeasible", f"HiGHS LP with {self._cuts_in_words}")
             return self._doubted(none, least) if self.doubtful else none
@@ -73,6 +81,33 @@ class ProtectedSearch:
                 return self._doubted(named, least) if self.doubtful else named
             if self.budget.over or self.stuck:
                 return Found("unknown", named.engine)
+
+    def _first(self) -> Found:
+        """The least rounding without a look at the levels; of a large problem one that keeps to what they say of single equations."""
+        plain = self._problem
+        if plain.size < LARGE or plain.network is not None:
+            return solve(plain, self.budget, self.engines)
+        near = self.model.around
+        if near is not self.model:
+            found = solve(LatticeProblem(near, self._rows_of(near)), self._share, self.engines)
+            if found.x is not None:
+                x = self.model.steps_of(near.values(found.x))
+                return replace(found, status="feasible", x=x, bound=self.model.least_by(found.multipliers))
+        self._add(one.row for one in self.level_rows)
+        return solve(self._problem, self._share, self.engines)
+
+    @property
+    def _share(self) -> Budget:
+        left = self.budget.left
+        return self.budget if left is None else self.budget.part(FIRST_SHARE * left)
+
+    @cached_property
+    def level_rows(self) -> list[LevelRow]:
+        """What the levels say of single equations."""
+        return [one for guard in self.guards for one in level_rows(self.model, guard)]
+
+    def _rows_of(self, model: LatticeModel) -> tuple[Row, ...]:
+        return tuple(one.row for guard in self.guards for one in level_rows(model, guard))
 
     @property
     def _problem(self) -> LatticeProblem:
@@ -136,14 +171,17 @@ class ProtectedSearch:
         for guard in self.guards:
             for cut in guard.cuts(v, self.budget):
                 row = row_of(self.model, cut)
-                if row is None:
-                    continue
-                if row.mark not in self._seen:
-                    self._seen.add(row.mark)
-                    self.rows.append(row)
-                    fresh += 1
+                if row is not None:
+                    fresh += self._add((row,))
         self.cuts += fresh
         return fresh
+
+    def _add(self, rows: Iterable[Row]) -> int:
+        """Rows that are not there yet; how many there were."""
+        new = [row for row in rows if row.mark not in self._seen]
+        self._seen.update(row.mark for row in new)
+        self.rows += new
+        return len(new)
 
     def _root(self) -> str:
         """Cuts at the linear relaxation, until none is violated or they no longer raise its bound."""
