@@ -103,6 +103,21 @@ class Ends:
         width = np.where(seen, high, 0) - np.where(seen, low, 0)
         return np.asarray(seen & (low <= self.level[LOW]) & (high >= self.level[HIGH]) & (width >= self.levels.spl))
 
+    @property
+    def many_open(self) -> int:
+        """How many ends are still wanted."""
+        return sum(int(side.sum()) for side in self.open)
+
+    @property
+    def out_of_reach(self) -> bool:
+        """Whether a level is proven not to be met."""
+        if self.levels is None:
+            return False
+        low, high = self.outer[:, self.levels.cell]
+        beyond = (low > self.level[LOW]) | (high < self.level[HIGH])
+        far = (low > -NO_BOUND) & (high < NO_BOUND)
+        return bool(np.any(beyond | (far & (high - low < self.levels.spl))))
+
     def directions(self, rng: np.random.Generator) -> Ints:
         """For every cell +1, −1 or 0: the way towards an end that is open, one of them at random where both are."""
         low, high = self.open

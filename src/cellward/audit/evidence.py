@@ -21,6 +21,9 @@ from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
 
+LARGE = 4000
+"""Cells from which a level that is proven not to be met is enough: the others are not looked at."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoveringWitness:
@@ -81,8 +84,12 @@ def show_levels(instance: Instance, publication: Publication, budget: Budget | N
         instance.relations, instance.lower, instance.upper, knowledge, instance.attackers, instance.a
     )
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
-    ends = settle(questions, instance.labels, [instance.a, *(() if v is None else (v,))], budget or Budget())
+    large = instance.cells >= LARGE
+    inside = [instance.a, *(() if v is None else (v,))]
+    ends = settle(questions, instance.labels, inside, budget or Budget(), until_missed=large)
     missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]
+    if large and any(settled for _, settled in missing):
+        missing = [each for each in missing if each[1]]
     if missing:
         sentences, settled = zip(*missing, strict=True)
         return Evidence(requirements, missing=sentences, unsettled=settled.count(False))

@@ -3,7 +3,7 @@
 In a table that lacks most combinations of its codes, exchanges between pairs of codes meet a gap nearly everywhere. A leaf and all sums above it can
 still be moved, as far as the sums have room; where some of them have none, another leaf below all of those is moved the other way. From the true
 table, every level that is still open is tried once, in random order; what was reached is held while the others follow. One such table shows hundreds
-of levels at once, and a few of them show most.
+of levels at once, and a few of them show most. For those that remain, moves of several leaves are looked for (local_moves.py), and packed likewise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellward.audit.ends import HIGH, LOW, Ends
+from cellward.audit.local_moves import LocalMoves
 from cellward.exact import Ints
+from cellward.solve.budget import Budget
 
 if TYPE_CHECKING:
     from cellward.table.leaves import LeafForm
@@ -48,6 +50,7 @@ class LeafMoves:
         self._many, self._leaves = below.shape[0], below.shape[1]
         self._length = int(np.diff(above.indptr).max(initial=0))
         self._above = (above.indptr.astype(np.int64), above.indices.astype(np.int64), above.data.astype(np.int64))
+        self._form = form
 
     @staticmethod
     def of(form: LeafForm) -> LeafMoves | None:
@@ -67,24 +70,30 @@ class LeafMoves:
         cells[row, place], factors[row, place] = cell, factor
         return cells, factors
 
-    def explore(self, ends: Ends, rng: np.random.Generator, stop: Callable[[], bool]) -> None:
-        """Tables from the true one, or the first that is known, towards the ends still wanted, until they bring nothing new."""
+    def explore(self, ends: Ends, rng: np.random.Generator, budget: Budget, *, solver: bool = True) -> None:
+        """Tables from the true one, or the first that is known, towards the ends still wanted, until they bring nothing new.
+
+        ``solver``: with moves of several leaves where single ones do not do; not where a level is out of reach anyway.
+        """
         if ends.start is None:
             return
         center = ends.region.center
         start = center if ends.region.contains(center) else ends.start
+        local = LocalMoves(self._form) if solver and start is center and not ends.out_of_reach else None
         idle = 0
-        while idle < PATIENCE and not stop():
-            low, high = ends.open
-            before = int(low.sum() + high.sum())
+        while not budget.over:
+            before = ends.many_open
             if not before:
                 return
-            y = _Packing(self, ends, start, rng).table(stop)
+            y = Packing(self, start, (ends.outer[LOW], ends.outer[HIGH]), rng, local).reach(ends, lambda: budget.over)
             if not ends.region.contains(y):
                 return
             ends.see(y)
-            low, high = ends.open
-            idle = idle + 1 if before - int(low.sum() + high.sum()) < max(LEAST_GAIN * before, 1) else 0
+            idle = idle + 1 if before - ends.many_open < max(LEAST_GAIN * before, 1) else 0
+            if idle >= PATIENCE:
+                if local is None or not local.learn(ends, budget):
+                    return
+                idle = 0
 
     def leaves_below(self, i: int) -> tuple[Ints, Ints]:
         """The leaves of a cell, and their factors."""
@@ -99,19 +108,30 @@ class LeafMoves:
         return cell[part], factor[part]
 
 
-class _Packing:
+class Packing:
     """One table in the making: where it stands, and the room that is left once what it has reached is held."""
 
-    def __init__(self, moves: LeafMoves, ends: Ends, start: Ints, rng: np.random.Generator) -> None:
-        self.moves, self.ends, self.rng = moves, ends, rng
+    def __init__(
+        self,
+        moves: LeafMoves,
+        start: Ints,
+        bounds: tuple[Ints, Ints],
+        rng: np.random.Generator,
+        local: LocalMoves | None = None,
+    ) -> None:
+        self.moves, self.rng, self.local = moves, rng, local
         self.y = np.append(start, 0)
-        self.lo = np.append(np.maximum(ends.outer[LOW], start - FAR), 0)
-        self.hi = np.append(np.minimum(ends.outer[HIGH], start + FAR), 0)
+        self.lo = np.append(np.maximum(bounds[LOW], start - FAR), 0)
+        self.hi = np.append(np.minimum(bounds[HIGH], start + FAR), 0)
         self._mark = np.zeros(len(self.y), np.int64)
 
-    def table(self, stop: Callable[[], bool]) -> Ints:
+    @property
+    def table(self) -> Ints:
+        """As it stands."""
+        return self.y[:-1]
+
+    def reach(self, ends: Ends, stop: Callable[[], bool]) -> Ints:
         """With as many of the open ends reached as were found to go together."""
-        ends = self.ends
         low, high = ends.open
         cell = np.concatenate((np.flatnonzero(low), np.flatnonzero(high)))
         side = np.repeat((LOW, HIGH), (int(low.sum()), int(high.sum())))
@@ -120,13 +140,26 @@ class _Packing:
                 break
             i, way = int(cell[k]), int(side[k])
             goal = int(ends.goal[way][i])
-            if abs(goal - int(self.y[i])) > FAR:
-                continue
             need = goal - int(self.y[i])
-            if need * (1 if way == HIGH else -1) > 0 and not self._bring(i, need):
+            ahead = need * (1 if way == HIGH else -1) > 0
+            if abs(need) > FAR or (ahead and not self._bring(i, need) and not self._locally(i, way, goal)):
                 continue
             (self.hi, self.lo)[way][i] = goal
-        return self.y[:-1]
+        return self.table
+
+    def _locally(self, i: int, way: int, goal: int) -> bool:
+        """By a move of several leaves, where one is known and there is room for it."""
+        move = None if self.local is None else self.local.of(i, way)
+        if move is None:
+            return False
+        after = self.y[move.cell] + move.shift
+        if np.any((after > self.hi[move.cell]) | (after < self.lo[move.cell])):
+            return False
+        there = int(after[move.cell == i][0])
+        if (there < goal) if way == HIGH else (there > goal):
+            return False
+        self.y[move.cell] = after
+        return True
 
     def _bring(self, i: int, need: int) -> bool:
         """Move cell i by so much through one of its leaves, perhaps with another leaf the other way."""

@@ -30,11 +30,18 @@ class Question:
 
 
 def settle(
-    questions: Sequence[Question], labels: Labels, inside: Sequence[Ints], budget: Budget, *, only_swaps: bool = False
+    questions: Sequence[Question],
+    labels: Labels,
+    inside: Sequence[Ints],
+    budget: Budget,
+    *,
+    only_swaps: bool = False,
+    until_missed: bool = False,
 ) -> list[Ends]:
     """The ends of every question; ``inside``: whole tables that may lie in the regions. Tables found for one attacker are tried on the next.
 
     ``only_swaps``: as far as swaps of a structured table and moves of leaves get, which takes no solver; what they do not settle stays open.
+    ``until_missed``: nothing more is looked for once a level is proven not to be met.
     """
     if not questions:
         return []
@@ -42,6 +49,8 @@ def settle(
     swaps = Swaps.of(relations, labels) if _structured(questions) else None
     leaves = _leaf_moves(questions)
     ends = [Ends(question.region, question.cells, question.levels) for question in questions]
+    if until_missed and any(one.out_of_reach for one in ends):
+        return ends
     report = _Report(ends, budget.progress)
     several = len(ends) > 1 and all(question.levels is not None for question in questions)
     moves = (
@@ -64,7 +73,7 @@ def settle(
         if not mine.any_open:
             return
         if leaves is not None:
-            leaves.explore(mine, rng, lambda: budget.over)
+            leaves.explore(mine, rng, budget, solver=not only_swaps)
             report(k)
         if swaps is not None and mine.any_open:
             swaps.explore(mine, rng, lambda: budget.over)

@@ -63,6 +63,11 @@ class Budget:
         return replace(self, time_limit_s=min(given, default=None), threads=threads, whole=self)
 
     @property
+    def root(self) -> Budget:
+        """What it is a part of in the end: itself, or the whole of its whole."""
+        return self if self.whole is None else self.whole.root
+
+    @property
     def to_end(self) -> Budget:
         """What is left for showing and proving what was found, which takes a moment even where the search took all the time."""
         if not self.limited:

@@ -60,16 +60,22 @@ def level_rows(model: LatticeModel, guard: Capacity) -> list[LevelRow]:
         return []
     half, allowed, columns = guard.told.half, model.allowed, model.columns
     found: dict[bytes, LevelRow] = {}
-    two = model.free & (allowed.hi - allowed.lo == allowed.step)
-    column = np.full(guard.cells, -1, np.int64)
-    column[two] = np.searchsorted(columns.cell, np.flatnonzero(two))
+    column = choice_of(model)
     for k in range(len(guard.asked)):
-        rooms = _around(guard, k, half, allowed, column)
+        rooms = around(guard, k, half, allowed, column)
         for at, coef, least, need in _Single(guard, k, *rooms).rows():
             row = tightened(columns, at, coef, least)
             if row is not None:
                 found.setdefault(row.mark, LevelRow(row, need))
     return list(found.values())
+
+
+def choice_of(model: LatticeModel) -> Ints:
+    """The column of every cell that has two values, −1 elsewhere."""
+    two = model.free & (model.allowed.hi - model.allowed.lo == model.allowed.step)
+    out = np.full(model.instance.cells, -1, np.int64)
+    out[two] = np.searchsorted(model.columns.cell, np.flatnonzero(two))
+    return out
 
 
 def level_cuts(guard: Capacity) -> list[LevelCut]:
@@ -94,7 +100,7 @@ def _within(room: Ints) -> Ints:
     return np.clip(room, 0, FARTHEST)
 
 
-def _around(guard: Capacity, k: int, half: Ints, allowed: AllowedSet, column: Ints) -> tuple[Room, Room]:
+def around(guard: Capacity, k: int, half: Ints, allowed: AllowedSet, column: Ints) -> tuple[Room, Room]:
     """Upwards and downwards, where v ± h is told; a cell without a column of its own counts with its best value."""
     (lb, ub), a, two = guard.box(k), guard.instance.a, column >= 0
     up = [_within(np.minimum(ub, v + half) - a) for v in (np.where(two, allowed.lo, allowed.hi), allowed.hi)]

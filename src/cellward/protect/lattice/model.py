@@ -229,7 +229,9 @@ class LatticeModel:
         """The same with the allowed values next to the true ones only."""
         lo, hi, step = self.allowed.lo, self.allowed.hi, np.maximum(self.allowed.step, 1)
         off = self.instance.a - lo
-        narrow = self.narrowed(np.minimum(lo + off // step * step, hi), np.maximum(lo - (-off // step) * step, lo))
+        if np.any((off < 0) | (self.instance.a > hi)):
+            return self  # they are next to something else
+        narrow = self.narrowed(lo + off // step * step, lo - (-off // step) * step)
         same = np.array_equal(narrow.allowed.lo, lo) and np.array_equal(narrow.allowed.hi, hi)
         return self if same else narrow
 

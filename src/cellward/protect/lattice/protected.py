@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.exact import Ints
+from cellward.protect.lattice.any_table import any_table, near_table
 from cellward.protect.lattice.capacity import Capacity
+from cellward.protect.lattice.chain_rows import chain_rows
 from cellward.protect.lattice.engines import ENGINES, solve
 from cellward.protect.lattice.level_rows import LevelRow, level_rows
 from cellward.protect.lattice.linear import Row, independent, no_good, row_of
@@ -37,8 +39,8 @@ LEAST_GAIN = 1e-4
 MOST_NO_GOODS = 3000
 LARGE = 4000
 """Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
-FIRST_SHARE = 0.6
-"""Of the time left, the part of that search; the rest is for showing the levels."""
+FIRST_SHARE, AUDIT_SHARE = 0.5, 0.7
+"""Of the time left, the part of that search, and the part that showing the levels of one table may take."""
 
 
 @dataclass
@@ -89,12 +91,56 @@ class ProtectedSearch:
             return solve(plain, self.budget, self.engines)
         near = self.model.around
         if near is not self.model:
-            found = solve(LatticeProblem(near, self._rows_of(near)), self._share, self.engines)
+            found = self._anytime(LatticeProblem(near, self._rows_of(near)))
             if found.x is not None:
-                x = self.model.steps_of(near.values(found.x))
-                return replace(found, status="feasible", x=x, bound=self.model.least_by(found.multipliers))
+                return found
         self._add(one.row for one in self.level_rows)
-        return solve(self._problem, self._share, self.engines)
+        return self._anytime(self._problem)
+
+    def _anytime(self, problem: LatticeProblem) -> Found:
+        """The best table of a large problem in a part of the time; some table comes first, for when nothing better does."""
+        if self.budget.left is None:
+            return self._of(problem, solve(problem, self.budget, self.engines))
+        share = self._share
+        some = self._of(problem, any_table(problem, share, self.engines))
+        if some.status == "infeasible":
+            return some
+        better = self._of(problem, solve(problem, share, self.engines))
+        if better.x is None:
+            return some if some.x is not None else better
+        if self._protects(better):
+            return better
+        if some.x is not None and self._protects(some):
+            return some
+        return self._of(problem, self._mended(problem, better))
+
+    def _mended(self, problem: LatticeProblem, found: Found) -> Found:
+        """The table changed where chains of equations show a level to fail, again and again."""
+        x = problem.model.steps_of(self.model.values(found.x)) if found.x is not None else None
+        while x is not None and not self.budget.over:
+            v = problem.model.values(x)
+            rows = [one.row for guard in self.guards for one in chain_rows(problem.model, guard, v)]
+            rows = [row for row in rows if row.mark not in {old.mark for old in problem.rows}]
+            if not rows:
+                break
+            self.cuts += len(rows)
+            problem = LatticeProblem(problem.model, (*problem.rows, *rows))
+            if problem.model is self.model:
+                self._add(rows)
+            mended = near_table(problem, x, self._share, self.engines)
+            if mended.x is None:
+                return mended
+            x, found = mended.x, mended
+        return replace(found, x=x)
+
+    def _of(self, problem: LatticeProblem, found: Found) -> Found:
+        """An answer to a problem of fewer values as one of the model: the least of those need not be the least."""
+        if problem.model is self.model:
+            return found
+        if found.x is None:
+            return replace(found, status="unknown")
+        x = self.model.steps_of(problem.model.values(found.x))
+        return replace(found, status="feasible", x=x, bound=self.model.least_by(found.multipliers))
 
     @property
     def _share(self) -> Budget:
@@ -130,6 +176,10 @@ class ProtectedSearch:
         v = self.model.values(found.x)
         if self.last is None or self.last.scaled is None or not np.array_equal(self.last.scaled, v):
             self.last = self.audited(v, found.engine)
+            if not self.last.ignore_levels and self.budget.left is not None:
+                # One table that is hard to judge must not take the time of all others.
+                self.last.within(self.budget.part(AUDIT_SHARE * self.budget.left)).evidence  # noqa: B018
+                self.last.within(self.budget.root)
         return self.last
 
     def _protects(self, found: Found) -> bool:

@@ -69,7 +69,7 @@ class Constraints:
 
     def contradiction(self, chosen: Sequence[int] | None = None) -> list[int] | None:
         """Constraints, out of those chosen (None: all), that nothing satisfies together; None where none are found so."""
-        return _Narrowing(self, None if chosen is None else np.array(sorted(chosen), np.int64)).contradiction()
+        return Narrowing(self, None if chosen is None else np.array(sorted(chosen), np.int64)).contradiction()
 
     def conflict(self) -> tuple[list[int], bool] | None:
         """As few of them as a filter finds that nothing satisfies together, and whether none of these can be left out; None as above."""
@@ -80,17 +80,19 @@ class Constraints:
 
 
 @dataclass(eq=False)
-class _Narrowing:
+class Narrowing:
     """The bounds of the columns, and which constraint narrowed each of them in which round."""
 
     all: Constraints
     chosen: Ints | None
     reasons: list[dict[tuple[int, int], tuple[int, int]]] = field(default_factory=list)
     """For every round: the column and side that it narrowed, by which constraint, and whether by its least (HIGH ends of terms) or its most."""
+    bounds: Ints = field(default_factory=lambda: np.zeros((2, 0), np.int64))
 
     def contradiction(self) -> list[int] | None:
+        """Narrow the bounds until nothing follows any more, or to a contradiction: then the constraints that led there."""
         c = self.all
-        bounds = np.stack((np.zeros(len(c.top), np.int64), c.top))
+        self.bounds = bounds = np.stack((np.zeros(len(c.top), np.int64), c.top))
         length = np.diff(c.indptr)
         owner = np.repeat(np.arange(len(length)), length)
         active = np.ones(len(length), bool)
@@ -139,8 +141,13 @@ class _Narrowing:
             active = np.zeros(len(length), bool)
             active[owner[changed[c.indices]]] = True
             active &= possible
-            bounds = now
+            self.bounds = bounds = now
         return None
+
+    def led_to(self, column: int, side: int) -> list[int]:
+        """The constraints that led to a bound."""
+        last = self._reason(column, side, len(self.reasons))
+        return [] if last is None else self._traced([last])
 
     def _reason(self, column: int, side: int, before: int) -> tuple[int, int] | None:
         """What narrowed a column last before a round."""
