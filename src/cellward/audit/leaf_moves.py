@@ -132,14 +132,14 @@ class Packing:
 
     def reach(self, ends: Ends, stop: Callable[[], bool]) -> Ints:
         """With as many of the open ends reached as were found to go together."""
-        low, high = ends.open
+        (low, high), goals = ends.open, ends.enough
         cell = np.concatenate((np.flatnonzero(low), np.flatnonzero(high)))
         side = np.repeat((LOW, HIGH), (int(low.sum()), int(high.sum())))
         for turn, k in enumerate(self.rng.permutation(len(cell)).tolist()):
             if turn % 256 == 0 and stop():
                 break
             i, way = int(cell[k]), int(side[k])
-            goal = int(ends.goal[way][i])
+            goal = int(goals[way][i])
             need = goal - int(self.y[i])
             ahead = need * (1 if way == HIGH else -1) > 0
             if abs(need) > FAR or (ahead and not self._bring(i, need) and not self._locally(i, way, goal)):

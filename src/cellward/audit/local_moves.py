@@ -7,7 +7,9 @@ these leaves move, and looks for any solution that moves few.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +33,9 @@ SECONDS = 2.0
 
 FAILURES = 12
 """Programs without a solution after which no more are tried: the rest is for whole problems."""
+
+AT_ONCE = 120
+"""Programs before tables are made of what they found: one of these may show what others were to be for."""
 
 FARTHEST = 2**30
 
@@ -58,25 +63,29 @@ class LocalMoves:
         return self._found.get((i, side))
 
     def learn(self, ends: Ends, budget: Budget) -> bool:
-        """Look for moves to the ends that are open; whether any was found."""
-        failures, new = 0, False
-        for side, open_ in ((LOW, ends.open[LOW]), (HIGH, ends.open[HIGH])):
-            for i in np.flatnonzero(open_).tolist():
-                if (i, side) in self._tried:
-                    continue
+        """Look for moves to some of the ends that are open, side by side; whether any was found."""
+        sides = ((LOW, ends.open[LOW]), (HIGH, ends.open[HIGH]))
+        todo = [(i, side) for side, open_ in sides for i in np.flatnonzero(open_).tolist()]
+        todo = [one for one in todo if one not in self._tried][:AT_ONCE]
+        failures, new, goal = 0, False, ends.enough
+        with ThreadPoolExecutor(budget.threads) as pool:
+            for at in range(0, len(todo), FAILURES):
                 if budget.over or failures >= FAILURES:
-                    return new
-                self._tried.add((i, side))
-                move = self._move(ends, i, side, budget)
-                if move is None:
-                    failures += 1
-                else:
-                    self._found[i, side], new = move, True
+                    break
+                some = todo[at : at + FAILURES]
+                self._tried.update(some)
+                moves = pool.map(partial(self._move, ends, goal, budget), some)
+                for one, move in zip(some, moves, strict=True):
+                    if move is None:
+                        failures += 1
+                    else:
+                        self._found[one], new = move, True
         return new
 
-    def _move(self, ends: Ends, i: int, side: int, budget: Budget) -> LocalMove | None:
-        center = ends.region.center
-        need = int(ends.goal[side][i] - center[i])
+    def _move(self, ends: Ends, goal: Ints, budget: Budget, end: tuple[int, int]) -> LocalMove | None:
+        """A move that brings one end as far as is wanted of it."""
+        (i, side), center = end, ends.region.center
+        need = int(goal[side][i] - center[i])
         room = tuple(np.clip(bound - center, -FARTHEST, FARTHEST) for bound in ends.outer)
         below = self._below.indices[self._below.indptr[i] : self._below.indptr[i + 1]]
         if not len(below) or abs(need) > FARTHEST:

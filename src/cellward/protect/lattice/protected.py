@@ -39,7 +39,7 @@ LEAST_GAIN = 1e-4
 MOST_NO_GOODS = 3000
 LARGE = 4000
 """Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
-FIRST_SHARE, AUDIT_SHARE = 0.5, 0.7
+FIRST_SHARE, AUDIT_SHARE = 0.4, 0.9
 """Of the time left, the part of that search, and the part that showing the levels of one table may take."""
 
 
