@@ -19,6 +19,9 @@ from cellward.solve.budget import Budget, Progress
 from cellward.table.labels import Labels
 from cellward.table.levels import Levels
 
+LARGE, SOLVER_SHARE = 4000, 0.1
+"""Cells from which problems of the whole table have only this part of the time left."""
+
 
 @dataclass(frozen=True, eq=False)
 class Question:
@@ -80,11 +83,12 @@ def settle(
             report(k)
         if only_swaps:
             return
-        push(mine, rng, budget)
+        whole = _for_solvers(budget, mine)
+        push(mine, rng, whole)
         report(k)
         if mine.start is not None and swaps is not None:
             swaps.explore(mine, rng, lambda: budget.over)
-        one_by_one(mine, budget, pool)
+        one_by_one(mine, whole, pool)
         report(k)
 
     if budget.threads == 1:
@@ -97,6 +101,13 @@ def settle(
         for done in [pool.submit(run, k, known, None) for k in range(1, len(ends))]:
             done.result()
     return ends
+
+
+def _for_solvers(budget: Budget, ends: Ends) -> Budget:
+    """What problems of the whole table may take: of a large one most do not end in the time there is, which others may use better."""
+    if budget.left is None or len(ends.asked) < LARGE:
+        return budget
+    return budget.part(SOLVER_SHARE * budget.left)
 
 
 def _leaf_moves(questions: Sequence[Question]) -> LeafMoves | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cellward.exact import Ints
 from cellward.protect.lattice.any_table import any_table, near_table
 from cellward.protect.lattice.capacity import Capacity
-from cellward.protect.lattice.chain_rows import chain_rows
+from cellward.protect.lattice.chain_rows import chain_rows, opened
 from cellward.protect.lattice.engines import ENGINES, solve
 from cellward.protect.lattice.level_rows import LevelRow, level_rows
 from cellward.protect.lattice.linear import Row, independent, no_good, row_of
@@ -39,7 +39,7 @@ LEAST_GAIN = 1e-4
 MOST_NO_GOODS = 3000
 LARGE = 4000
 """Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
-FIRST_SHARE, AUDIT_SHARE = 0.4, 0.9
+FIRST_SHARE, AUDIT_SHARE = 0.3, 0.6
 """Of the time left, the part of that search, and the part that showing the levels of one table may take."""
 
 
@@ -106,31 +106,39 @@ class ProtectedSearch:
         if some.status == "infeasible":
             return some
         better = self._of(problem, solve(problem, share, self.engines))
-        if better.x is None:
-            return some if some.x is not None else better
-        if self._protects(better):
-            return better
-        if some.x is not None and self._protects(some):
-            return some
-        return self._of(problem, self._mended(problem, better))
+        best = some if better.x is None else better
+        if best.x is None or self._protects(best):
+            return best
+        mended = self._mended(problem, best)
+        return self._of(problem, replace(mended, bound=best.bound, multipliers=best.multipliers))
 
     def _mended(self, problem: LatticeProblem, found: Found) -> Found:
-        """The table changed where chains of equations show a level to fail, again and again."""
-        x = problem.model.steps_of(self.model.values(found.x)) if found.x is not None else None
-        while x is not None and not self.budget.over:
+        """The table changed around levels that it is not shown to meet, again and again."""
+        assert found.x is not None
+        x, seen = problem.model.steps_of(self.model.values(found.x)), {row.mark for row in problem.rows}
+        unshown = np.zeros(0, np.int64)
+        while not self.budget.over:
             v = problem.model.values(x)
-            rows = [one.row for guard in self.guards for one in chain_rows(problem.model, guard, v)]
-            rows = [row for row in rows if row.mark not in {old.mark for old in problem.rows}]
-            if not rows:
-                break
-            self.cuts += len(rows)
+            rows = [one.row for guard in self.guards for one in chain_rows(problem.model, guard, v, unshown)]
+            if rows and problem.model is self.model:
+                self.cuts += self._add(rows)
+            if not rows and not len(unshown):
+                if self._protects(self._of(problem, replace(found, x=x))):
+                    break
+                assert self.last is not None
+                unshown = self.last.unshown
+                continue
+            if (
+                not rows
+            ):  # not what every table has to satisfy, but what may help this one; nothing is concluded from it
+                rows = opened(problem.model, x, self.guards, unshown)
+            rows = [row for row in rows if row.mark not in seen]
+            seen.update(row.mark for row in rows)
             problem = LatticeProblem(problem.model, (*problem.rows, *rows))
-            if problem.model is self.model:
-                self._add(rows)
-            mended = near_table(problem, x, self._share, self.engines)
-            if mended.x is None:
-                return mended
-            x, found = mended.x, mended
+            mended = near_table(problem, x, self._share, self.engines) if rows else None
+            if mended is None or mended.x is None:
+                break
+            x, found, unshown = mended.x, mended, unshown[:0]
         return replace(found, x=x)
 
     def _of(self, problem: LatticeProblem, found: Found) -> Found:
@@ -178,7 +186,7 @@ class ProtectedSearch:
             self.last = self.audited(v, found.engine)
             if not self.last.ignore_levels and self.budget.left is not None:
                 # One table that is hard to judge must not take the time of all others.
-                self.last.within(self.budget.part(AUDIT_SHARE * self.budget.left)).evidence  # noqa: B018
+                self.last.within(self.budget.part(AUDIT_SHARE * self.budget.left)).protected  # noqa: B018
                 self.last.within(self.budget.root)
         return self.last
 

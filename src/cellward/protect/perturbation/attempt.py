@@ -32,6 +32,8 @@ from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
+from cellward.risk.attacker import Attacker
+from cellward.table.levels import Levels
 
 if TYPE_CHECKING:
     from cellward.protect.perturbation.method import CellPerturbation
@@ -141,6 +143,8 @@ class PerturbationAttempt(Attempt):
         known = fine.knowledge(fine.instance.a, self.method.knowledge)
         boxes = isinstance(fine.told_box(self.method.knowledge), BetweenMultiples)
         watched = guards(fine.instance, known, AroundValue(fine.amount)) if boxes else self._guards(fine)
+        if boxes:
+            watched.append(_gate(fine))
         return self._searched(fine, model, watched if self.levels else [], "a rounding")
 
     def _on_whole_grid(self, fine: PerturbationIntervals, step: int) -> Protection | None:
@@ -435,3 +439,12 @@ class PerturbationAttempt(Attempt):
         own = self.intervals
         sought = Objective(allowed=own.allowed, aim=own.aim(self._objective))
         return sought, own.knowledge(self.instance.a, self.method.knowledge)
+
+
+def _gate(fine: PerturbationIntervals) -> Capacity:
+    """What the gate asks of cells at risk that can only be larger, where no true value lies on an end of what is told."""
+    own, instance = fine.instance.sensitivity, fine.instance
+    cell = own.unsafe[instance.a[own.unsafe] <= instance.lower[own.unsafe]]
+    none = np.zeros(len(cell), np.int64)
+    public = replace(Attacker.external(whole=True), levels=Levels(cell, none, none + own.unit, none))
+    return Capacity(replace(instance, attackers=(public,)), AroundValue(np.maximum(fine.amount - own.unit, 0)))
