@@ -11,12 +11,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from cellward import exact
 from cellward.audit.audit import Audit, audit
 from cellward.audit.bound import BoundProof
 from cellward.audit.certificate import Certificate, salt_of
 from cellward.audit.evidence import Evidence
-from cellward.audit.gate import given_away
+from cellward.audit.gate import not_unknown, told_of
 from cellward.audit.shown import Shown
 from cellward.errors import VerificationError
 from cellward.exact import Floats, Ints
@@ -27,6 +29,7 @@ from cellward.publication.knowledge import Knowledge
 from cellward.publication.loss import Loss
 from cellward.publication.publication import Publication
 from cellward.publication.release import Release
+from cellward.solve.budget import Budget
 
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
 OF_SUMS = {"name": "interval publication", "what": "sums of cells at risk"}
@@ -102,7 +105,9 @@ class Protection:
             raise VerificationError(f"a result called {self.status} must say why; nothing is released")
         if self.shown is not None and self.shown.of(self.instance, self.publication, self.sought):
             return
-        object.__setattr__(self, "shown", Shown(self.instance, self.publication, self.sought, self.status))
+        budget = None if self.shown is None else self.shown.budget
+        shown = Shown(self.instance, self.publication, self.sought, self.status).by(budget)
+        object.__setattr__(self, "shown", shown)
         if self.publication is None:
             return
         self.publication.check(self.instance, self.sought.allowed)
@@ -223,8 +228,20 @@ class Protection:
         """A sentence for each cell at risk whose value is not shown to stay unknown, whether levels are looked at or not."""
         if self.publication is None:
             raise VerificationError(f"a result called {self.status} has nothing to show; {self.reason}")
+        return told_of(self.instance, self.publication, self._not_unknown)
+
+    @cached_property
+    def _not_unknown(self) -> Ints:
+        assert self.publication is not None
         witnesses = () if self.ignore_levels else self.evidence.shown
-        return given_away(self.instance, self.publication, (one.witness for one in witnesses))
+        budget = None if self.shown.budget is None else self.shown.budget.to_end
+        return not_unknown(self.instance, self.publication, (one.witness for one in witnesses), budget)
+
+    @property
+    def unshown(self) -> Ints:
+        """Cells of which a level is not shown to be met, or else those at risk that are not shown to stay unknown."""
+        levels = np.unique(np.array(self.evidence.cells, np.int64))
+        return levels if len(levels) else self._not_unknown
 
     @property
     def unsettled(self) -> bool:
@@ -292,6 +309,11 @@ class Protection:
             upper=self.instance.upper,
             digest=self.certificate().digest,
         )
+
+    def within(self, budget: Budget) -> Protection:
+        """The same result; what is not shown of it within the budget is not shown."""
+        self.shown.by(budget)
+        return self
 
     def with_key(self, key: bytes) -> Protection:
         """The same result with another key; what was shown of it stays."""

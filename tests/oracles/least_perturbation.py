@@ -206,8 +206,12 @@ class Problem:
 
     @cached_property
     def box(self) -> list[tuple[int, int]]:
-        """The same inside the public bounds: what v may be."""
-        own = zip(self.ends, self.grid.lower, self.grid.upper, strict=True)
+        """The same inside the public bounds: what v may be; with a base, a positive value may become the multiple below its bound."""
+        least = [
+            p - p % b if p is not None and p > 0 and self.form == "base" else p
+            for p, b in zip(self.grid.lower, self.grid.base, strict=True)
+        ]
+        own = zip(self.ends, least, self.grid.upper, strict=True)
         return [(low if p is None else max(low, p), high if q is None else min(high, q)) for (low, high), p, q in own]
 
     @cached_property

@@ -20,6 +20,7 @@ from cellward.exact import Floats, Ints
 from cellward.instance import Instance
 from cellward.objective import Aim
 from cellward.publication.allowed import AllowedSet
+from cellward.solve.budget import Budget
 
 Node = dict[str, Any]
 
@@ -45,20 +46,21 @@ def prove_bound(
     multipliers: Floats | None = None,
     most_nodes: int = 2000,
     search: bool = True,
+    budget: Budget | None = None,
 ) -> BoundProof:
     """Prove how little Σ w·|v − a| (or the cost of an ``aim``) can be over all tables of allowed values, or (without ``v``) that there is none.
 
     ``v`` is the best table known, and must be one; ``multipliers``, one an equation, are a guess of good ones. Trouble with a solver only costs
-    sharpness, and the same input gives the same proof. Without ``search`` only the guess is tried.
+    sharpness, and the same input gives the same proof, unless a ``budget`` ends it. Without ``search`` only the guess is tried.
     """
     part = Part.of(instance, allowed, aim)
     origin, weight = (instance.a, instance.weight) if aim is None else (aim.target, aim.weight)
-    limit = Limit(instance, most_nodes)
+    limit, budget = Limit(instance, most_nodes), budget or Budget()
     if v is None:
-        tree = _refute(instance, allowed, part, limit)
+        tree = _refute(instance, allowed, part, limit, budget)
         return _proof("infeasible" if tree else None, plain(1), tree)
     deviation = (v - origin).astype(part.weight.dtype)
-    problem = _Problem(instance, allowed, part, deviation[part.cells], limit)
+    problem = _Problem(instance, allowed, part, deviation[part.cells], limit, budget)
     tree = problem.prove(multipliers, search=search)
     return _proof(Fraction(total(weight * np.abs(deviation)) - problem.missing), problem.unit, tree)
 
@@ -91,8 +93,11 @@ def _leaf(kind: str, equations: Ints, n: Whole, q: int) -> Node:
 class _Problem:
     """To prove that the part's cells cost nowhere less than at the best table known; ``missing`` is what the proof falls short of, in whole units."""
 
-    def __init__(self, instance: Instance, allowed: AllowedSet, part: Part, d: Whole, limit: Limit) -> None:
+    def __init__(
+        self, instance: Instance, allowed: AllowedSet, part: Part, d: Whole, limit: Limit, budget: Budget
+    ) -> None:
         self.instance, self.allowed, self.part, self.d, self.limit = instance, allowed, part, d, limit
+        self.budget = budget
         self.cost = total(part.weight * np.abs(d))
         self.unit = plain(1)
         self.missing = 0
@@ -108,10 +113,10 @@ class _Problem:
         if multipliers is not None and multipliers.shape == (self.instance.relations.equations,):
             guesses.append(multipliers[part.equations])
         roots = [(part, self._dual(part, guess)) for guess in guesses if np.all(np.abs(guess) < LARGEST_GUESS)]
-        if search and all(root.value <= self.goal for _, root in roots):
+        if search and not self.budget.over and all(root.value <= self.goal for _, root in roots):
             part = part.without(self.instance.relations.redundant)
             try:
-                relaxation = Relaxation(part)
+                relaxation = Relaxation(part, self.budget)
                 point = relaxation.solve({})
                 if point.status == "optimal" and point.multipliers is not None:
                     root = self._dual(part, point.multipliers)
@@ -148,7 +153,7 @@ class _Problem:
         # Where most cells are to be searched, a fresh relaxation would cost more than the needless blocks in this one.
         inside = part if 2 * int(split.sum()) > len(split) else part.take(split)
         if inside is not part:
-            relaxation = Relaxation(inside)
+            relaxation = Relaxation(inside, self.budget)
         place = np.searchsorted(part.equations, inside.equations)
         outside = root.value - Fraction(inside.least(n[place], q), q)
         tree = grow(relaxation, self.goal - outside, self.limit)
@@ -193,7 +198,7 @@ def _inner(allowed: AllowedSet, part: Part, node: Branching) -> Node:
 # ---- that there is no table ----------------------------------------------------------------------------------------------------------------------
 
 
-def _refute(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit) -> list[Node]:
+def _refute(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit, budget: Budget) -> list[Node]:
     """A tree whose every leaf shows that there is no table; empty when none was found."""
     none = np.zeros(0, np.int64)
     if len(allowed.empty):
@@ -208,14 +213,14 @@ def _refute(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit) -
     if len(settled):
         return [_leaf("farkas", settled, -np.sign(missed[settled]), 1)]
     try:
-        return _refute_by_search(instance, allowed, part, limit)
+        return [] if budget.over else _refute_by_search(instance, allowed, part, limit, budget)
     except SolverError:
         return []
 
 
-def _refute_by_search(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit) -> list[Node]:
+def _refute_by_search(instance: Instance, allowed: AllowedSet, part: Part, limit: Limit, budget: Budget) -> list[Node]:
     part = part.without(instance.relations.redundant)
-    relaxation = Relaxation(part)
+    relaxation = Relaxation(part, budget)
     point = relaxation.solve({})
     if point.status == "infeasible":
         tree = grow(relaxation, None, limit)
@@ -226,7 +231,7 @@ def _refute_by_search(instance: Instance, allowed: AllowedSet, part: Part, limit
     broken = np.unique(block[np.abs(point.steps - np.rint(point.steps)) > WHOLE])
     for label in broken.tolist():
         some = part.take(block == label)
-        tree = grow(Relaxation(some), None, limit)
+        tree = grow(Relaxation(some, budget), None, limit)
         if tree is not None:
             return _refutation(allowed, some, tree)
     return []

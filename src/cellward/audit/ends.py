@@ -103,6 +103,40 @@ class Ends:
         width = np.where(seen, high, 0) - np.where(seen, low, 0)
         return np.asarray(seen & (low <= self.level[LOW]) & (high >= self.level[HIGH]) & (width >= self.levels.spl))
 
+    @property
+    def enough(self) -> Ints:
+        """How far a table has to go to each side for what is wanted: where a width is asked, no further than it takes from the tables found."""
+        if self.levels is None or not self._wide.any():
+            return self.goal
+        out, wide = self.goal.copy(), self._wide
+        cell, spl = self.levels.cell[wide], self.levels.spl[wide]
+        low, high = self.inner[:, cell]
+        seen = low <= high
+        up = np.minimum(np.where(seen, low, 0) + spl, self.outer[HIGH][cell])
+        down = np.maximum(np.where(seen, high, 0) - spl, self.outer[LOW][cell])
+        out[HIGH][cell] = np.where(
+            seen, np.maximum(up, np.minimum(self.level[HIGH][wide], out[HIGH][cell])), out[HIGH][cell]
+        )
+        out[LOW][cell] = np.where(
+            seen, np.minimum(down, np.maximum(self.level[LOW][wide], out[LOW][cell])), out[LOW][cell]
+        )
+        return out
+
+    @property
+    def many_open(self) -> int:
+        """How many ends are still wanted."""
+        return sum(int(side.sum()) for side in self.open)
+
+    @property
+    def out_of_reach(self) -> bool:
+        """Whether a level is proven not to be met."""
+        if self.levels is None:
+            return False
+        low, high = self.outer[:, self.levels.cell]
+        beyond = (low > self.level[LOW]) | (high < self.level[HIGH])
+        far = (low > -NO_BOUND) & (high < NO_BOUND)
+        return bool(np.any(beyond | (far & (high - low < self.levels.spl))))
+
     def directions(self, rng: np.random.Generator) -> Ints:
         """For every cell +1, −1 or 0: the way towards an end that is open, one of them at random where both are."""
         low, high = self.open

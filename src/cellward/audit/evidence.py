@@ -21,6 +21,9 @@ from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
 
+LARGE = 4000
+"""Cells from which a level that is proven not to be met is enough: the others are not looked at."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoveringWitness:
@@ -44,6 +47,8 @@ class Evidence:
     missing: tuple[str, ...] = ()
     unsettled: int = 0
     """How many of those missing are not settled: neither shown to be met nor proven to fail."""
+    cells: tuple[int, ...] = ()
+    """The cells of those missing."""
 
     def permuted(self, order: Ints, attackers: Ints) -> Evidence:
         """The same when cell order[k] becomes cell k, and attacker k is called attackers[k]."""
@@ -52,7 +57,7 @@ class Evidence:
         for one in self.shown:
             covers = sorted(((int(attackers[k]), np.sort(cell[cells])) for k, cells in one.covers), key=lambda x: x[0])
             shown.append(CoveringWitness(Witness(one.witness.shift[order], one.witness.denominator), tuple(covers)))
-        return replace(self, shown=tuple(shown))
+        return replace(self, shown=tuple(shown), cells=tuple(int(cell[i]) for i in self.cells))
 
     @property
     def protected(self) -> bool:
@@ -81,11 +86,15 @@ def show_levels(instance: Instance, publication: Publication, budget: Budget | N
         instance.relations, instance.lower, instance.upper, knowledge, instance.attackers, instance.a
     )
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
-    ends = settle(questions, instance.labels, [instance.a, *(() if v is None else (v,))], budget or Budget())
+    large = instance.cells >= LARGE
+    inside = [instance.a, *(() if v is None else (v,))]
+    ends = settle(questions, instance.labels, inside, budget or Budget(), until_missed=large)
     missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]
+    if large and any(settled for _, settled, _ in missing):
+        missing = [each for each in missing if each[1]]
     if missing:
-        sentences, settled = zip(*missing, strict=True)
-        return Evidence(requirements, missing=sentences, unsettled=settled.count(False))
+        sentences, settled, cells = zip(*missing, strict=True)
+        return Evidence(requirements, missing=sentences, unsettled=settled.count(False), cells=cells)
     return Evidence(requirements, tuple(_choose(ends)))
 
 
@@ -107,8 +116,8 @@ def far_enough(move: Ints, levels: Levels) -> Bools:
     return np.asarray((side | either) & (np.abs(move) >= levels.spl))
 
 
-def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool]]:
-    """The requirements of one attacker that no table found meets, in words, and whether that is settled."""
+def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool, int]]:
+    """The requirements of one attacker that no table found meets, in words, whether that is settled, and the cell."""
     out = []
     assert ends.levels is not None
     for j in np.flatnonzero(~_met(ends)).tolist():
@@ -123,7 +132,8 @@ def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool]]:
             else f"{float(left) / 10**instance.decimals:g}"
             for left in room
         ]
-        settled = not (ends.open[LOW][i] or ends.open[HIGH][i])
+        beyond = bool(ends.outer[LOW][i] > ends.level[LOW][j] or ends.outer[HIGH][i] < ends.level[HIGH][j])
+        settled = beyond or not (ends.open[LOW][i] or ends.open[HIGH][i])
         levels = [
             exact.short(int(x[j]), instance.decimals) for x in (ends.levels.lpl, ends.levels.upl, ends.levels.spl)
         ]
@@ -131,7 +141,7 @@ def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool]]:
             f"{instance.labels.name(i)}: attacker {instance.attackers[k].name} comes as near as {shown[0]} below its value and {shown[1]} "
             f"above, where {levels[0]} below, {levels[1]} above and a width of {levels[2]} are asked"
         )
-        out.append((sentence if settled else f"{sentence} (not settled in time)", settled))
+        out.append((sentence if settled else f"{sentence} (not settled in time)", settled, i))
     return out
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from cellward.audit.ends import Witness
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
-from cellward.exact import NO_BOUND
+from cellward.exact import NO_BOUND, Ints
 from cellward.instance import Instance
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Publication
@@ -25,14 +25,28 @@ from cellward.table.relations import Relations
 REMEDY = "protect it by other options or another method, or declare it safe if it need not be protected"
 
 
-def given_away(instance: Instance, publication: Publication, known: Iterable[Witness] = ()) -> tuple[str, ...]:
+def given_away(
+    instance: Instance, publication: Publication, known: Iterable[Witness] = (), budget: Budget | None = None
+) -> tuple[str, ...]:
     """A sentence for each cell at risk that is not shown to stay unknown; ``known``: tables that attackers must think possible, shown before."""
+    return told_of(instance, publication, not_unknown(instance, publication, known, budget))
+
+
+def told_of(instance: Instance, publication: Publication, cells: Ints) -> tuple[str, ...]:
+    """The sentences of these cells."""
+    word = "given away by what is published" if publication.knowledge.intervals else "published as it is"
+    return tuple(f"{instance.labels.name(int(i))} is {word}; {REMEDY}" for i in cells)
+
+
+def not_unknown(
+    instance: Instance, publication: Publication, known: Iterable[Witness] = (), budget: Budget | None = None
+) -> Ints:
+    """The same as cells."""
     unsafe, unit = instance.sensitivity.unsafe, instance.sensitivity.unit
     knowledge = publication.knowledge
     if not knowledge.intervals:
         assert publication.v is not None
-        same = unsafe[np.abs(publication.v[unsafe] - instance.a[unsafe]) < unit]
-        return tuple(f"{instance.labels.name(int(i))} is published as it is; {REMEDY}" for i in same)
+        return np.asarray(unsafe[np.abs(publication.v[unsafe] - instance.a[unsafe]) < unit])
     region = _public(instance, knowledge)
     for witness in known:
         if witness.denominator == 1 and not (witness.shift % unit).any() and len(unsafe):
@@ -40,13 +54,11 @@ def given_away(instance: Instance, publication: Publication, known: Iterable[Wit
             if not knowledge.open_ends or region.contains(region.center + shift):
                 unsafe = unsafe[shift[unsafe] == 0]
     if not len(unsafe):
-        return ()
+        return unsafe
     none = np.zeros(len(unsafe), np.int64)
     levels = Levels(unsafe, none, none, none + 1)
-    (ends,) = settle([Question(region, levels=levels)], instance.labels, [region.center], Budget())
-    return tuple(
-        f"{instance.labels.name(int(i))} is given away by what is published; {REMEDY}" for i in unsafe[~ends.met]
-    )
+    (ends,) = settle([Question(region, levels=levels)], instance.labels, [region.center], budget or Budget())
+    return unsafe[~ends.met]
 
 
 def _public(instance: Instance, knowledge: Knowledge) -> Region:

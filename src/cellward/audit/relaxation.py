@@ -15,6 +15,7 @@ import numpy as np
 from cellward.audit.lagrangian import Box, Part, total
 from cellward.exact import Floats, Ints
 from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
@@ -37,8 +38,8 @@ class Point:
 class Relaxation:
     """The linear relaxation of a part, solved again after every branching from where it stood."""
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
+    def __init__(self, part: Part, budget: Budget | None = None) -> None:
+        self.part, self.budget = part, budget or Budget()
         self._segments = _Segments.of(part)
         self._model = _linear(part, self._segments)
         self._lp = WarmLp(self._model)
@@ -64,11 +65,11 @@ class Relaxation:
             self._lp.restrict(*self._segments.bounds(k, *self.range(k, steps)))
         self._steps = dict(steps)
         model = self._model
-        outcome = ask(self._lp.solve, columns=model.columns, rows=model.rows)
+        outcome = ask(self._lp.solve, columns=model.columns, rows=model.rows, budget=self.budget)
         multipliers = None if outcome.row_duals is None else outcome.row_duals / self._common
         if outcome.status == "infeasible":
             return Point("infeasible", multipliers=multipliers)
-        if outcome.x is None:
+        if outcome.x is None or outcome.status != "optimal":
             return Point("unknown")
         x = np.asarray(np.bincount(self._segments.cell, outcome.x, minlength=len(self.part.cells)), np.float64)
         return Point("optimal", self._at_lo + outcome.objective, x, multipliers)
@@ -100,7 +101,7 @@ class Relaxation:
             row_lower=model.row_lower,
             row_upper=model.row_upper,
         )
-        outcome = ask(solve_lp, question, columns=question.columns, rows=m)
+        outcome = ask(solve_lp, question, columns=question.columns, rows=m, budget=self.budget)
         return None if outcome.row_duals is None else outcome.row_duals / self._common
 
 

@@ -64,7 +64,7 @@ def grow(relaxation: Relaxation, above: Fraction | None, limit: Limit) -> Tree |
     while open_:
         nodes = len(out) + len(open_)
         hopeless = len(out) > PATIENCE and len(out) > HOPELESS * limit.nodes * closed
-        if nodes > limit.nodes or hopeless or spent > limit.steps:
+        if nodes > limit.nodes or hopeless or spent > limit.steps or relaxation.budget.over:
             break
         steps, share = open_.pop()
         point = relaxation.solve(steps)

@@ -1,4 +1,4 @@
-"""Settle: the ends of an attacker's intervals by the cheapest exact means first: propagation, swaps, pushes, then one problem an end."""
+"""Settle: the ends of an attacker's intervals by the cheapest exact means first: propagation, moved leaves, swaps, pushes, one problem an end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellward.audit.ends import Ends, Witness
+from cellward.audit.leaf_moves import LeafMoves
 from cellward.audit.linear import one_by_one, push, see_the_only_one
 from cellward.audit.region import Region
 from cellward.audit.single_moves import SingleMoves
@@ -17,6 +18,9 @@ from cellward.exact import Ints
 from cellward.solve.budget import Budget, Progress
 from cellward.table.labels import Labels
 from cellward.table.levels import Levels
+
+LARGE, SOLVER_SHARE = 4000, 0.1
+"""Cells from which problems of the whole table have only this part of the time left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +33,27 @@ class Question:
 
 
 def settle(
-    questions: Sequence[Question], labels: Labels, inside: Sequence[Ints], budget: Budget, *, only_swaps: bool = False
+    questions: Sequence[Question],
+    labels: Labels,
+    inside: Sequence[Ints],
+    budget: Budget,
+    *,
+    only_swaps: bool = False,
+    until_missed: bool = False,
 ) -> list[Ends]:
     """The ends of every question; ``inside``: whole tables that may lie in the regions. Tables found for one attacker are tried on the next.
 
-    ``only_swaps``: as far as swaps of a structured table get, which takes no solver; what they do not settle stays open.
+    ``only_swaps``: as far as swaps of a structured table and moves of leaves get, which takes no solver; what they do not settle stays open.
+    ``until_missed``: nothing more is looked for once a level is proven not to be met.
     """
     if not questions:
         return []
     relations = questions[0].region.relations
     swaps = Swaps.of(relations, labels) if _structured(questions) else None
+    leaves = _leaf_moves(questions)
     ends = [Ends(question.region, question.cells, question.levels) for question in questions]
+    if until_missed and any(one.out_of_reach for one in ends):
+        return ends
     report = _Report(ends, budget.progress)
     several = len(ends) > 1 and all(question.levels is not None for question in questions)
     moves = (
@@ -61,16 +75,20 @@ def settle(
         report(k)
         if not mine.any_open:
             return
-        if swaps is not None:
+        if leaves is not None:
+            leaves.explore(mine, rng, budget, solver=not only_swaps)
+            report(k)
+        if swaps is not None and mine.any_open:
             swaps.explore(mine, rng, lambda: budget.over)
             report(k)
         if only_swaps:
             return
-        push(mine, rng, budget)
+        whole = _for_solvers(budget, mine)
+        push(mine, rng, whole)
         report(k)
         if mine.start is not None and swaps is not None:
             swaps.explore(mine, rng, lambda: budget.over)
-        one_by_one(mine, budget, pool)
+        one_by_one(mine, whole, pool)
         report(k)
 
     if budget.threads == 1:
@@ -83,6 +101,20 @@ def settle(
         for done in [pool.submit(run, k, known, None) for k in range(1, len(ends))]:
             done.result()
     return ends
+
+
+def _for_solvers(budget: Budget, ends: Ends) -> Budget:
+    """What problems of the whole table may take: of a large one most do not end in the time there is, which others may use better."""
+    if budget.left is None or len(ends.asked) < LARGE:
+        return budget
+    return budget.part(SOLVER_SHARE * budget.left)
+
+
+def _leaf_moves(questions: Sequence[Question]) -> LeafMoves | None:
+    """For levels: how far to go is known then."""
+    if any(question.levels is None for question in questions):
+        return None
+    return LeafMoves.of(questions[0].region.form)
 
 
 def _structured(questions: Sequence[Question]) -> bool:

@@ -12,9 +12,12 @@ from cellward.audit.sums_as_cells import instance_of_sums, publication_of_sums
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.publication.publication import Publication
+from cellward.solve.budget import AT_THE_END_S, Budget
 
 LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
 """A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
+PROOF_SHARE = 0.4
+"""Of the time left, the part that the proof of the bound may take."""
 
 
 class ShownLevels:
@@ -23,12 +26,15 @@ class ShownLevels:
     def __init__(self, instance: Instance, publication: Publication) -> None:
         self.instance, self.publication = instance, publication
         self.found: Evidence | None = None
+        self.budget: Budget | None = None
 
     @property
     def evidence(self) -> Evidence:
         """Witness tables, or the requirements that fail."""
         if self.found is None:
-            self.found = show_levels(self.instance, self.publication)
+            self.found = show_levels(
+                self.instance, self.publication, None if self.budget is None else self.budget.to_end
+            )
         return self.found
 
     @cached_property
@@ -39,7 +45,7 @@ class ShownLevels:
         if extended is None:
             return None
         many = len(self.instance.sensitivity.sums)
-        return Shown(extended, publication_of_sums(knowledge, many), Objective(), "feasible")
+        return Shown(extended, publication_of_sums(knowledge, many), Objective(), "feasible").by(self.budget)
 
 
 class Shown:
@@ -55,6 +61,7 @@ class Shown:
     ) -> None:
         self.instance, self.publication, self.sought, self.status = instance, publication, sought, status
         self.levels = ShownLevels(instance, publication) if levels is None and publication is not None else levels
+        self.budget: Budget | None = None
 
     def of(self, instance: Instance, publication: Publication | None, sought: Objective) -> bool:
         """Whether this is shown of these very parts."""
@@ -66,7 +73,18 @@ class Shown:
         if mine is None or known is None or self.instance is not other.instance:
             return self
         same = np.array_equal(mine.start, known.start)
-        return Shown(self.instance, mine, self.sought, self.status, other.levels) if same else self
+        if not same:
+            return self
+        made = Shown(self.instance, mine, self.sought, self.status, other.levels)
+        made.budget = self.budget
+        return made
+
+    def by(self, budget: Budget | None) -> Shown:
+        """What is not shown within the budget is not shown."""
+        self.budget = budget
+        if self.levels is not None:
+            self.levels.budget = budget
+        return self
 
     def known(self, evidence: Evidence) -> None:
         """Take this evidence, which was found of the same publication in another order of its cells, instead of looking for it again."""
@@ -89,6 +107,13 @@ class Shown:
         """What is shown of the sums of cells at risk; None where there are none."""
         return None if self.levels is None else self.levels.sums
 
+    @property
+    def _for_the_bound(self) -> Budget | None:
+        """A part of what is left: the certificate has to be written and checked as well."""
+        if self.budget is None or self.budget.left is None:
+            return self.budget
+        return self.budget.to_end.part(PROOF_SHARE * max(self.budget.left, AT_THE_END_S))
+
     @cached_property
     def bound(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
@@ -109,4 +134,5 @@ class Shown:
             multipliers=self.sought.multipliers,
             most_nodes=nodes,
             search=self.sought.search,
+            budget=self._for_the_bound,
         )

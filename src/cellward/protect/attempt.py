@@ -82,11 +82,11 @@ class Attempt(ABC):
                 status=status,
                 sought=sought,
                 publication=publication,
-                run=Run(engine=engine, seconds=self.budget.spent, limit_reached=limit_reached),
+                run=Run(engine=engine, seconds=self.budget.root.spent, limit_reached=limit_reached),
                 details=details,
                 ignore_levels=self.method.ignores_levels,
                 key=self.key,
-            )
+            ).within(self.budget.showing)
         except VerificationError as error:
             raise SolverError(f"{engine or 'the engine'} gave an answer that does not hold: {error}") from error
 
@@ -121,10 +121,10 @@ class Attempt(ABC):
             status=status,
             sought=sought,
             failure=Failure(reason=reason, cells=tuple(cells), equations=tuple(equations), knowledge=told),
-            run=Run(engine=engine, seconds=self.budget.spent, limit_reached=limit_reached),
+            run=Run(engine=engine, seconds=self.budget.root.spent, limit_reached=limit_reached),
             ignore_levels=self.method.ignores_levels,
             key=self.key,
-        )
+        ).within(self.budget.showing)
 
     def _statement(self, told: Knowledge) -> dict[str, Any]:
         """What the public is told; a method that the verifier does not know by name states the rule itself."""

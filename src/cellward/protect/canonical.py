@@ -87,6 +87,7 @@ class CanonicalOrder:
             details=None if found.details is None else found.details.renumbered(self.cells),
             shown=None,  # type: ignore[arg-type] # made of the other fields
         )
+        made.shown.by(found.shown.budget)
         evidence = found.shown.found
         if evidence is not None:
             made.shown.known(evidence.permuted(cells, self.attackers))

@@ -20,6 +20,9 @@ Progress = Callable[[int, int], None]
 NO_TIME = 1e-9
 """A limit that is over from the start: what is left of a budget whose time is up."""
 
+AT_THE_END_S = 0.5
+"""Seconds for what is done with the best found so far, once the time is up."""
+
 
 @dataclass(kw_only=True)
 class Budget:
@@ -119,6 +122,18 @@ class Budget:
         if self.tells:
             constant, unit = self.counts
             self.watch.found(*(None if x is None else constant + unit * x for x in (incumbent, bound)))
+
+    @property
+    def root(self) -> Budget:
+        """What it is a part of in the end: itself, or the whole of its whole."""
+        return self if self.whole is None else self.whole.root
+
+    @property
+    def to_end(self) -> Budget:
+        """What is left for showing and proving what was found, which takes a moment even where the search took all the time."""
+        if not self.limited:
+            return self
+        return self.part() if (self.left or 0.0) >= AT_THE_END_S else replace(self, time_limit_s=AT_THE_END_S)
 
     @property
     def spent(self) -> float:

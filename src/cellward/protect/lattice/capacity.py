@@ -95,7 +95,7 @@ class Capacity:
 
     # ---- before any solver -----------------------------------------------------------------------------------------------------------------
 
-    def _box(self, k: int) -> tuple[Ints, Ints]:
+    def box(self, k: int) -> tuple[Ints, Ints]:
         """lb and ub of attacker k, the public bounds included."""
         return self.instance.attackers[k].narrow(self.instance.lower, self.instance.upper)
 
@@ -111,7 +111,7 @@ class Capacity:
         for k, asked in enumerate(self.asked):
             if not len(asked):
                 continue
-            lb, ub = self._box(k)
+            lb, ub = self.box(k)
             low, high = public.narrowed(np.maximum(lb, wide[0]), np.minimum(ub, wide[1]), whole=self._whole(k))
             for j, p in enumerate(asked.cell.tolist()):
                 requirement = Requirement(k, p, *(int(x[j]) for x in (asked.lpl, asked.upl, asked.spl)))
@@ -144,7 +144,7 @@ class Capacity:
         """Bounds on v that the levels of each cell by itself ask for: the trivial cuts, as fixings."""
         least, most = np.full(self.cells, -NO_BOUND, np.int64), np.full(self.cells, NO_BOUND, np.int64)
         for k, asked in enumerate(self.asked):
-            lb, ub = self._box(k)
+            lb, ub = self.box(k)
             for j, p in enumerate(asked.cell.tolist()):
                 if p >= self.cells:
                     continue
@@ -189,13 +189,13 @@ class Capacity:
         the one that its table comes nearest to; levels that a table already shows are not looked at again.
         """
         q, found = np.asarray(q, np.float64), []
-        for k, asked in enumerate(self._left(q)):
+        for k, asked in enumerate(self._left(q, budget or Budget())):
             self.effort.listed += _problems(self.asked[k])
-            if len(asked):
+            if len(asked) and not (budget is not None and budget.over):
                 found += _Separation(self, k, asked, q, budget).cuts()
         return found
 
-    def _left(self, q: Floats) -> list[Levels]:
+    def _left(self, q: Floats, budget: Budget) -> list[Levels]:
         """The levels that swaps of the table do not already show to be met at this point; few are not worth the look."""
         if sum(map(len, self.asked)) < SWAPPED_FROM:
             return self.asked
@@ -209,7 +209,7 @@ class Capacity:
             instance.relations, instance.lower, instance.upper, known, instance.attackers, instance.a
         )
         questions = [Question(region, levels=asked) for region, asked in zip(regions, self.asked, strict=True)]
-        ends = settle(questions, instance.labels, [instance.a], Budget(), only_swaps=True)
+        ends = settle(questions, instance.labels, [instance.a], budget, only_swaps=True)
         return [asked.take(~one.met) for asked, one in zip(self.asked, ends, strict=True)]
 
 
@@ -219,7 +219,7 @@ class _Separation:
     def __init__(self, capacity: Capacity, k: int, asked: Levels, q: Floats, budget: Budget | None) -> None:
         self.capacity, self.asked, self.q, self.budget = capacity, asked, q, budget
         self.rows, self.free = capacity._rows, capacity._free
-        lb, ub = capacity._box(k)
+        lb, ub = capacity.box(k)
         a = capacity.instance.a[self.free]
         inside = self.free < capacity.cells
         cell = np.minimum(self.free, capacity.cells - 1)
@@ -262,6 +262,8 @@ class _Separation:
             short = np.maximum(*self._short)
             todo = {i for i in todo if short[i] > self.capacity.violated}
             j = min(todo, key=lambda i: (short[i], -int(size[i]), i), default=None)
+            if self.budget is not None and self.budget.over:
+                break
         return out
 
     def _push(self) -> None:

@@ -37,17 +37,20 @@ class Row:
 
 
 def row_of(model: LatticeModel, cut: Cut) -> Row | None:
-    """A cut on values as a row on columns, as strong as whole numbers make it; None where every x satisfies it.
+    """A cut on values as a row on columns, as strong as whole numbers make it; None where every x satisfies it."""
+    columns = model.columns
+    start, stop = (np.searchsorted(columns.cell, cut.at, side) for side in ("left", "right"))
+    coef = np.repeat(cut.coef * model.r[cut.at], stop - start)
+    least = cut.least - int((cut.coef * model.allowed.lo[cut.at]).sum())
+    return tightened(columns, ranges(start, stop), coef, least)
+
+
+def tightened(columns: Columns, column: Ints, coef: Ints, least: int) -> Row | None:
+    """Σ coef·x[column] ≥ least, as strong as whole numbers make it; None where every x satisfies it.
 
     With negative coefficients complemented, Σ δ·x ≥ δ₀ holds for 0–1 columns exactly when it holds with δ := min(δ, δ₀); then everything is divided
     by the greatest common divisor, and δ₀ rounded up.
     """
-    columns = model.columns
-    start, stop = (np.searchsorted(columns.cell, cut.at, side) for side in ("left", "right"))
-    column = ranges(start, stop)
-    step = cut.coef * model.r[cut.at]
-    coef = np.repeat(step, stop - start)
-    least = cut.least - int((cut.coef * model.allowed.lo[cut.at]).sum())
     keep = coef != 0
     column, coef = column[keep], coef[keep]
     top = columns.top[column]

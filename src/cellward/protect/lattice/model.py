@@ -8,6 +8,7 @@ becomes Σ m·step·x = d with d = b − M·lo, divided by the greatest common d
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import Bools, Ints
+from cellward.exact import Bools, Floats, Ints
 from cellward.instance import Instance
 from cellward.publication.allowed import AllowedSet
 from cellward.table.relations import Relations
@@ -244,6 +245,29 @@ class LatticeModel:
         new_lo = np.where(old.step > 0, old.lo + -((old.lo - np.maximum(lo, old.lo)) // step) * step, old.lo)
         new_hi = np.where(old.step > 0, old.hi + (np.minimum(hi, old.hi) - old.hi) // step * step, old.hi)
         return replace(self, allowed=AllowedSet(new_lo, new_hi, old.step))
+
+    @cached_property
+    def around(self) -> LatticeModel:
+        """The same with the allowed values next to the true ones only."""
+        lo, hi, step = self.allowed.lo, self.allowed.hi, np.maximum(self.allowed.step, 1)
+        off = self.instance.a - lo
+        if np.any((off < 0) | (self.instance.a > hi)):
+            return self  # they are next to something else
+        narrow = self.narrowed(lo + off // step * step, lo - (-off // step) * step)
+        same = np.array_equal(narrow.allowed.lo, lo) and np.array_equal(narrow.allowed.hi, hi)
+        return self if same else narrow
+
+    def least_by(self, multipliers: Floats | None) -> int:
+        """A bound on what the columns of any table cost: by multipliers of the equations, cell by cell, or by the cheapest choices."""
+        least = self.least()
+        if multipliers is None:
+            return least
+        r, columns = self.instance.relations, self.columns
+        price = np.bincount(r.indices, r.coefs * multipliers[r.row], minlength=r.cells) * self.r
+        value = float(np.minimum(columns.cost - price[columns.cell], 0.0) @ columns.top) + float(
+            multipliers @ self.rest
+        )
+        return max(least, math.floor(value - 1e-6 * max(1.0, abs(value))))
 
     def values(self, x: Ints) -> Ints:
         """v = lo + step·Σx."""

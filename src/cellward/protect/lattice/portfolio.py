@@ -164,8 +164,10 @@ class _PortfolioSearch:
     def _first(self) -> None:
         q, known = self.table.question, self.table.problem.model.known
         if known is not None:
-            self.table.take(self.table.problem.model.steps_of(known)[self.table.part], "rounded leaves")
-            return
+            x = self.table.problem.model.steps_of(known)[self.table.part]
+            if self.table.holds(x):  # rows may cut it off
+                self.table.take(x, "rounded leaves")
+                return
         many = self.budget.part(threads=SEARCHERS)
         outcome = ask(self.effort.searcher, q, columns=q.columns, budget=many, first=True)
         if outcome.x is not None:

@@ -1,13 +1,15 @@
 """Protected rounding: the least rounding that meets every level, by cuts (paper 000, section 3.1; model.md holds the proof).
 
-A rounding without a look at the levels comes first: it is often protected, and then it is the least protected one too. Otherwise capacity constraints
-are added to the linear relaxation until it satisfies all of them, then to the integer problem, round after round. What is given at the end is checked
-by the audit; where attackers know that values are whole, a table may pass all cuts and still fail, and is then cut off by itself.
+A rounding without a look at the levels comes first: it is often protected, and then it is the least protected one too. Otherwise what the levels say
+of single equations (level_rows.py) is added, and capacity constraints to the linear relaxation until it satisfies all of them, then to the integer
+problem, round after round. What is given at the end is checked by the audit; where attackers know that values are whole, a table may pass all cuts
+and still fail, and is then cut off by itself. Large problems have these rows from the start, and a part of the time: with more than one step, values
+next to the true ones are tried first, which the wider intervals nearly always protect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.exact import Ints
+from cellward.protect.lattice.any_table import any_table, near_table
 from cellward.protect.lattice.capacity import Capacity
+from cellward.protect.lattice.chain_rows import chain_rows, opened
 from cellward.protect.lattice.engines import ENGINES, solve
+from cellward.protect.lattice.level_rows import LevelRow, level_rows
 from cellward.protect.lattice.linear import Row, independent, no_good, row_of
 from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
@@ -32,6 +37,10 @@ MOST_ROUNDS = 60
 LEAST_GAIN = 1e-4
 """A round that raises the root's bound by less than this share of it, three times in a row, is the last."""
 MOST_NO_GOODS = 3000
+LARGE = 4000
+"""Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
+FIRST_SHARE, AUDIT_SHARE = 0.3, 0.6
+"""Of the time left, the part of that search, and the part that showing the levels of one table may take."""
 
 
 @dataclass
@@ -58,11 +67,12 @@ class ProtectedSearch:
 
     def solve(self) -> Found:
         """The least protected rounding, or what the limit left of it."""
-        found = solve(self._problem, self.budget, self.engines)
+        found = self._first()
         # With many attackers the audit's exchanges show in seconds what takes a linear program each here.
         if found.x is None or self._protects(found) or self._passes(found):
             return found
         least = found.bound
+        self._add(one.row for one in self.level_rows)
         if self._root() == "infeasible":
             none = Found("infeasible", f"HiGHS LP with {self._cuts_in_words}")
             return self._doubted(none, least) if self.doubtful else none
@@ -73,6 +83,85 @@ class ProtectedSearch:
                 return self._doubted(named, least) if self.doubtful else named
             if self.budget.over or self.stuck:
                 return Found("unknown", named.engine)
+
+    def _first(self) -> Found:
+        """The least rounding without a look at the levels; of a large problem one that keeps to what they say of single equations."""
+        plain = self._problem
+        if plain.size < LARGE or plain.network is not None:
+            return solve(plain, self.budget, self.engines)
+        near = self.model.around
+        if near is not self.model:
+            found = self._anytime(LatticeProblem(near, self._rows_of(near)))
+            if found.x is not None:
+                return found
+        self._add(one.row for one in self.level_rows)
+        return self._anytime(self._problem)
+
+    def _anytime(self, problem: LatticeProblem) -> Found:
+        """The best table of a large problem in a part of the time; some table comes first, for when nothing better does."""
+        if self.budget.left is None:
+            return self._of(problem, solve(problem, self.budget, self.engines))
+        share = self._share
+        some = self._of(problem, any_table(problem, share, self.engines))
+        if some.status == "infeasible":
+            return some
+        better = self._of(problem, solve(problem, share, self.engines))
+        best = some if better.x is None else better
+        if best.x is None or self._protects(best):
+            return best
+        mended = self._mended(problem, best)
+        return self._of(problem, replace(mended, bound=best.bound, multipliers=best.multipliers))
+
+    def _mended(self, problem: LatticeProblem, found: Found) -> Found:
+        """The table changed around levels that it is not shown to meet, again and again."""
+        assert found.x is not None
+        x, seen = problem.model.steps_of(self.model.values(found.x)), {row.mark for row in problem.rows}
+        unshown = np.zeros(0, np.int64)
+        while not self.budget.over:
+            v = problem.model.values(x)
+            rows = [one.row for guard in self.guards for one in chain_rows(problem.model, guard, v, unshown)]
+            if rows and problem.model is self.model:
+                self.cuts += self._add(rows)
+            if not rows and not len(unshown):
+                if self._protects(self._of(problem, replace(found, x=x))):
+                    break
+                assert self.last is not None
+                unshown = self.last.unshown
+                continue
+            if (
+                not rows
+            ):  # not what every table has to satisfy, but what may help this one; nothing is concluded from it
+                rows = opened(problem.model, x, self.guards, unshown)
+            rows = [row for row in rows if row.mark not in seen]
+            seen.update(row.mark for row in rows)
+            problem = LatticeProblem(problem.model, (*problem.rows, *rows))
+            mended = near_table(problem, x, self._share, self.engines) if rows else None
+            if mended is None or mended.x is None:
+                break
+            x, found, unshown = mended.x, mended, unshown[:0]
+        return replace(found, x=x)
+
+    def _of(self, problem: LatticeProblem, found: Found) -> Found:
+        """An answer to a problem of fewer values as one of the model: the least of those need not be the least."""
+        if problem.model is self.model:
+            return found
+        if found.x is None:
+            return replace(found, status="unknown")
+        x = self.model.steps_of(problem.model.values(found.x))
+        return replace(found, status="feasible", x=x, bound=self.model.least_by(found.multipliers))
+
+    @property
+    def _share(self) -> Budget:
+        left = self.budget.left
+        return self.budget if left is None else self.budget.part(FIRST_SHARE * left)
+
+    @cached_property
+    def level_rows(self) -> list[LevelRow]:
+        """What the levels say of single equations."""
+        return [one for guard in self.guards for one in level_rows(self.model, guard)]
+
+    def _rows_of(self, model: LatticeModel) -> tuple[Row, ...]:
+        return tuple(one.row for guard in self.guards for one in level_rows(model, guard))
 
     @property
     def _problem(self) -> LatticeProblem:
@@ -95,6 +184,10 @@ class ProtectedSearch:
         v = self.model.values(found.x)
         if self.last is None or self.last.scaled is None or not np.array_equal(self.last.scaled, v):
             self.last = self.audited(v, found.engine)
+            if not self.last.ignore_levels and self.budget.left is not None:
+                # One table that is hard to judge must not take the time of all others.
+                self.last.within(self.budget.part(AUDIT_SHARE * self.budget.left)).protected  # noqa: B018
+                self.last.within(self.budget.showing)
         return self.last
 
     def _protects(self, found: Found) -> bool:
@@ -136,14 +229,17 @@ class ProtectedSearch:
         for guard in self.guards:
             for cut in guard.cuts(v, self.budget):
                 row = row_of(self.model, cut)
-                if row is None:
-                    continue
-                if row.mark not in self._seen:
-                    self._seen.add(row.mark)
-                    self.rows.append(row)
-                    fresh += 1
+                if row is not None:
+                    fresh += self._add((row,))
         self.cuts += fresh
         return fresh
+
+    def _add(self, rows: Iterable[Row]) -> int:
+        """Rows that are not there yet; how many there were."""
+        new = [row for row in rows if row.mark not in self._seen]
+        self._seen.update(row.mark for row in new)
+        self.rows += new
+        return len(new)
 
     def _root(self) -> str:
         """Cuts at the linear relaxation, until none is violated or they no longer raise its bound."""

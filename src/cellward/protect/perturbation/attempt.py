@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cellward import exact
-from cellward.errors import InputError
+from cellward.errors import InputError, SolverError
 from cellward.exact import LARGEST, Ints
 from cellward.objective import Objective
 from cellward.protect.amounts import is_list
@@ -23,15 +23,19 @@ from cellward.protect.lattice.engines import ANY_TABLE, ENGINES
 from cellward.protect.lattice.linear import row_of
 from cellward.protect.lattice.model import LatticeModel, check_grid
 from cellward.protect.lattice.protected import ProtectedSearch as Snapping
-from cellward.protect.lattice.told_box import BetweenMultiples
+from cellward.protect.lattice.refutation import Constraints
+from cellward.protect.lattice.told_box import AroundValue, BetweenMultiples
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
 from cellward.protect.perturbation.decimals import near
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs
+from cellward.protect.perturbation.refuted import refuted
 from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
+from cellward.risk.attacker import Attacker
+from cellward.table.levels import Levels
 
 if TYPE_CHECKING:
     from cellward.protect.perturbation.method import CellPerturbation
@@ -45,6 +49,8 @@ NEAR = 1e-3
 """How near to whole an optimum must be, in the last of its decimals."""
 OPTIMAL = 1e-6
 """How far above its bound, in parts of it, what is published may be and still be called the continuous optimum."""
+LARGE, START_SHARE = 4000, 0.9
+"""Cells from which a table to begin with comes before the linear program where time is limited, and the part of the time for what comes first."""
 WIDENINGS = (0, 1, 2, 8)
 """Steps of the grid, beyond the two around the optimum, that are tried in turn; then the whole interval is."""
 
@@ -77,6 +83,25 @@ class PerturbationAttempt(Attempt):
             names = f"the levels of {instance.labels.name(int(empty[0]))} leave no value that meets them against every attacker"
             reason = f"{names}; {self._remedy}"
             return self.infeasible(reason, "levels of single cells", empty.tolist())
+        if needs := refuted(instance, watched, lo, hi):
+            cells = tuple(sorted({need.cell for need in needs}))
+            names = f"no table inside the intervals meets the levels of {self.names(cells)} together"
+            return self.infeasible(f"{names}; {self._remedy}", "what follows from one sum after the other", cells)
+        if self.budget.left is None or instance.cells < LARGE:
+            found = self._part(START_SHARE)._least(watched, lo, hi, places)
+            start = self._start(places) if found.status == "failed" else None
+            return found if start is None else start
+        # The linear program of a large table may take longer than there is time: a rounding to begin with.
+        start = self._part(START_SHARE)._start(places)
+        return self._least(watched, lo, hi, places) if start is None else start
+
+    def _part(self, share: float) -> PerturbationAttempt:
+        """The same with a part of the time that is left."""
+        left = self.budget.left
+        return self if left is None else replace(self, budget=self.budget.part(share * left))
+
+    def _least(self, watched: list[Capacity], lo: Ints, hi: Ints, places: int) -> Protection:
+        """By the linear program: the least perturbation, on a grid or as it is."""
         search = CuttingPlanes(self.intervals, self._costs, watched, self.budget, lo, hi, self._drawn(lo, hi, places))
         found = search.solve()
         if found.status == "infeasible":
@@ -94,6 +119,71 @@ class PerturbationAttempt(Attempt):
         reason = f"no table on {self._grid_words} near the optimum ({found.engine}) was shown to protect"
         remedy = "give more time" if self.budget.over else f"give another grid, or {self._remedy}"
         return self.failed(f"{reason}; {remedy}", found.engine, limit_reached=self.budget.over)
+
+    def _start(self, places: int) -> Protection | None:
+        """A protected table without the linear program of the whole: a rounding to the same multiples, or the least on the grid with nothing held."""
+        fine = self.intervals.finer(places)
+        if fine.form != "base":
+            return None
+        grid = self.method.grid
+        step = 1 if grid is None else int(exact.scale_one(grid, fine.instance.decimals, "grid", strict=True))
+        try:
+            rounded = self._rounding(fine) if not np.any(fine.amount % step) else None
+            return self._on_whole_grid(fine, step) if rounded is None else rounded
+        except SolverError:
+            return None
+
+    def _rounding(self, fine: PerturbationIntervals) -> Protection | None:
+        """A rounding, which is told as values that all sit on ends."""
+        base, stays = np.maximum(fine.amount, 1), fine.lo == fine.hi
+        low, high = (np.where(stays, fine.lo, end) for end in (-(-fine.lo // base) * base, fine.hi // base * base))
+        model = self._model_of(fine, low, high, base)
+        if model is None:
+            return None
+        known = fine.knowledge(fine.instance.a, self.method.knowledge)
+        boxes = isinstance(fine.told_box(self.method.knowledge), BetweenMultiples)
+        watched = guards(fine.instance, known, AroundValue(fine.amount)) if boxes else self._guards(fine)
+        if boxes:
+            watched.append(_gate(fine))
+        return self._searched(fine, model, watched if self.levels else [], "a rounding")
+
+    def _on_whole_grid(self, fine: PerturbationIntervals, step: int) -> Protection | None:
+        """The least table on the grid, wherever in the intervals, if it protects."""
+        stays = fine.lo == fine.hi
+        low, high = (np.where(stays, fine.lo, end) for end in (-(-fine.lo // step) * step, fine.hi // step * step))
+        model = self._model_of(fine, low, high, np.full(len(low), step))
+        return None if model is None else self._searched(fine, model, [], "the least table on the grid")
+
+    def _model_of(self, fine: PerturbationIntervals, low: Ints, high: Ints, step: Ints) -> LatticeModel | None:
+        """The values from low to high as a lattice; None where it holds no table."""
+        if np.any(low > high):
+            return None
+        aim = fine.aim(self._objective)
+        weight, target = (fine.instance.weight, None) if aim is None else (aim.weight, aim.target)
+        allowed = AllowedSet(low, high, np.where(low < high, step, 0))
+        model = LatticeModel(replace(fine.instance, weight=weight), allowed, target)
+        return None if len(model.impossible) else model
+
+    def _searched(
+        self, fine: PerturbationIntervals, model: LatticeModel, watched: list[Capacity], what: str
+    ) -> Protection | None:
+        """The least protected table of a lattice, with what is known of the least of all without a solver."""
+        aim = fine.aim(self._objective)
+        bound = Fraction(0) if aim is None else Fraction(aim.constant, aim.scale) / fine.factor
+
+        def made(v: Ints, engine: str) -> Protection:
+            return self._made(fine, v, FractionalOptimum("unknown", f"{what} ({engine})"), bound)
+
+        search = Snapping(model, watched, made, self.budget)
+        if watched and Constraints.of(model, [one.row for one in search.level_rows]).contradiction() is not None:
+            return None
+        answer = search.solve()
+        if answer.x is None:
+            return None
+        found = made(model.values(answer.x), answer.engine)
+        if search.last is not None:
+            found = replace(found, shown=found.shown.knowing(search.last.shown))
+        return None if self.levels and found.protected is False else found
 
     # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
 
@@ -304,10 +394,13 @@ class PerturbationAttempt(Attempt):
         snapping = Snapping(
             model, watched, lambda v, _: self._made(fine, v, found, bound), self.budget, engines, rows=rows
         )
-        answer = snapping.solve()
-        if answer.x is None:
+        try:
+            answer = snapping.solve()
+            if answer.x is None:
+                return None
+            made = self._made(fine, model.values(answer.x), found, bound)
+        except SolverError:  # so many decimals of a large table are beyond a solver's own; another grid may do
             return None
-        made = self._made(fine, model.values(answer.x), found, bound)
         return made if snapping.last is None else replace(made, shown=made.shown.knowing(snapping.last.shown))
 
     def _made(self, fine: PerturbationIntervals, v: Ints, found: FractionalOptimum, bound: Fraction) -> Protection:
@@ -353,3 +446,12 @@ class PerturbationAttempt(Attempt):
         own = self.intervals
         sought = Objective(allowed=own.allowed, aim=own.aim(self._objective))
         return sought, own.knowledge(self.instance.a, self.method.knowledge)
+
+
+def _gate(fine: PerturbationIntervals) -> Capacity:
+    """What the gate asks of cells at risk that can only be larger, where no true value lies on an end of what is told."""
+    own, instance = fine.instance.sensitivity, fine.instance
+    cell = own.unsafe[instance.a[own.unsafe] <= instance.lower[own.unsafe]]
+    none = np.zeros(len(cell), np.int64)
+    public = replace(Attacker.external(whole=True), levels=Levels(cell, none, none + own.unit, none))
+    return Capacity(replace(instance, attackers=(public,)), AroundValue(np.maximum(fine.amount - own.unit, 0)))

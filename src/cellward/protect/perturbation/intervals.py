@@ -61,8 +61,12 @@ class PerturbationIntervals:
 
     @cached_property
     def lo(self) -> Ints:
-        """The least value that may be published."""
-        return np.maximum(self.floor, np.minimum(self.instance.lower, self.instance.a))
+        """The least value that may be published; of a value known to be positive, the multiple below its bound too, as in a rounding."""
+        least = np.minimum(self.instance.lower, self.instance.a)
+        if self.form == "base":
+            step = np.maximum(self.amount, 1)
+            least = np.where((least > 0) & (self.amount > 0), least - least % step, least)
+        return np.maximum(self.floor, least)
 
     @cached_property
     def hi(self) -> Ints:

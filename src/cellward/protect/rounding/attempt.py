@@ -24,7 +24,7 @@ from cellward.protect.lattice.problem import Found, LatticeProblem
 from cellward.protect.lattice.protected import ProtectedSearch
 from cellward.protect.lattice.told_box import AroundValue
 from cellward.protect.lattice.vertex import lower_bound
-from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_levels
+from cellward.protect.rounding.conflict import Conflict, asking, of_equations, of_level_rows, of_levels
 from cellward.protect.rounding.keyed import keyed_target
 from cellward.protect.rounding.least_base import SingleCells
 from cellward.protect.rounding.unbiased import unbiased_target
@@ -113,12 +113,14 @@ class RoundingAttempt(Attempt):
             return self.infeasible(reason, "levels of single cells")
         told = self._telling(narrowed)
         search = ProtectedSearch(narrowed, watched, partial(self._tried, model), told, self.method.engines)
+        if conflict := of_level_rows(narrowed, search.level_rows):
+            return self._no_levels("what follows from one sum after the other", conflict)
         found = search.solve()
         if found.status == "infeasible":
             return self._levels_conflict(model, found)
         if found.x is None and search.missing:
-            reason = f"no rounding was shown to protect ({found.engine}); of the last one tried: {search.missing}"
-            return self.failed(reason, found.engine, limit_reached=self.budget.over)
+            reason = f"no rounding was shown to protect{self._time_taken} ({found.engine}); of the last one tried: {search.missing}"
+            return self.failed(f"{reason}{self._more_steps}", found.engine, limit_reached=self.budget.over)
         answer = self._answer(model, narrowed, found)
         return answer if search.last is None else replace(answer, shown=answer.shown.knowing(search.last.shown))
 
@@ -140,11 +142,15 @@ class RoundingAttempt(Attempt):
         conflict = of_levels(self.instance, asked, self._unmeetable, self.budget)
         if self.instance.sensitivity.sums and not self._unmeetable(asking(self.instance, conflict.requirements)):
             conflict = Conflict()
+        return self._no_levels(found.engine, conflict, "roundings exist, but none that" if plain.x is not None else "")
+
+    def _no_levels(self, engine: str, conflict: Conflict, who: str = "") -> Protection:
+        """No rounding meets the levels; ``who``: as far as more is known than that."""
         words = conflict.sentence(self.instance) if conflict.requirements else "levels on sums of cells cannot be met"
-        why = f"roundings exist, but none that meets every level ({found.engine}): {words}"
+        why = f"{who or 'no rounding'} meets every level ({engine}): {words}"
         larger = "choose a larger base (cellward advise finds how large)"
         reason = f"{why}; {larger}, allow more steps (max_steps={self._most + 1}) or ask for lower levels"
-        return self.infeasible(reason, found.engine, conflict.cells)
+        return self.infeasible(reason, engine, conflict.cells, conflict.equations)
 
     def _unmeetable(self, instance: Instance) -> bool:
         """Whether no rounding meets the levels of this instance, sums at risk left aside."""
@@ -184,6 +190,18 @@ class RoundingAttempt(Attempt):
     @property
     def _most(self) -> int:
         return int(self.steps.max(initial=1))
+
+    @property
+    def _time_taken(self) -> str:
+        return f" within {self.budget.spent:.1f} s" if self.budget.over else ""
+
+    @property
+    def _more_steps(self) -> str:
+        return (
+            ""
+            if self.method.small_counts != "free"
+            else f"; allow more steps (max_steps={self._most + 1}) or give more time"
+        )
 
     @property
     def _remedy(self) -> str:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
 from cellward.instance import Instance
 from cellward.protect.lattice.engines import ENGINES, solve
+from cellward.protect.lattice.level_rows import LevelRow
 from cellward.protect.lattice.linear import blocks
 from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.problem import LatticeEngine, LatticeProblem
+from cellward.protect.lattice.refutation import Constraints, fewest
 from cellward.protect.lattice.told_box import Requirement
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.table import equation_text
-
-T = TypeVar("T")
 
 MOST_TRIED = 300
 """Most subsets that are tried: counted, and not timed, so that the same table always gives the same sentence."""
@@ -104,6 +103,22 @@ def of_levels(
     return Conflict(requirements=tuple(kept), cells=tuple(sorted({need.cell for need in kept})), smallest=smallest)
 
 
+def of_level_rows(model: LatticeModel, rows: Sequence[LevelRow]) -> Conflict | None:
+    """Levels and sums that cannot hold together by what follows from one after the other, as few as a filter finds; None where nothing follows."""
+    constraints = Constraints.of(model, [one.row for one in rows])
+    found = constraints.conflict()
+    if found is None:
+        return None
+    kept, smallest = found
+    many = len(constraints.equations)
+    needs = [rows[k - many].need for k in kept if k >= many]
+    equations = tuple(int(constraints.equations[k]) for k in kept if k < many)
+    if not needs:
+        return None  # the sums alone, which the engines see too, and name
+    cells = tuple(sorted({need.cell for need in needs}))
+    return Conflict(equations, cells, tuple(dict.fromkeys(needs)), smallest)
+
+
 def asking(instance: Instance, kept: Sequence[Requirement]) -> Instance:
     """The instance with these requirements only."""
     attackers = []
@@ -112,27 +127,6 @@ def asking(instance: Instance, kept: Sequence[Requirement]) -> Instance:
         columns = np.array(mine, np.int64).reshape(-1, 4).T
         attackers.append(replace(attacker, levels=Levels(*(np.ascontiguousarray(column) for column in columns))))
     return replace(instance, attackers=tuple(attackers))
-
-
-def fewest(
-    items: Sequence[T], infeasible: Callable[[Sequence[T]], bool], most: int, over: Callable[[], bool]
-) -> tuple[list[T], bool]:
-    """Items that are infeasible together, after trying to do without halves, quarters, … and at last each of them; whether each was tried."""
-    kept, size, tried = list(items), max(len(items) // 2, 1), 0
-    while True:
-        at = 0
-        while at < len(kept):
-            if tried >= most or over():
-                return kept, False
-            rest = kept[:at] + kept[at + size :]
-            tried += 1
-            if rest and infeasible(rest):
-                kept = rest
-            else:
-                at += size
-        if size == 1:
-            return kept, True
-        size //= 2
 
 
 def _listed(names: Sequence[str]) -> str:
