@@ -22,6 +22,7 @@ from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.insiders import Guesses, guesses, worked_out
 from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.senses import Senses
+from cellward.protect.adjustment.turning import conflicting
 from cellward.protect.attempt import Attempt
 from cellward.protect.named_cells import named_cells
 from cellward.protection import Failure, Protection
@@ -178,20 +179,30 @@ class AdjustmentAttempt(Attempt):
     def _forms(self) -> tuple[Form, ...]:
         return engines.forms_of(self.method.form)
 
+    @property
+    def _asked(self) -> tuple[Ints, Ints]:
+        """How far cells at risk must move up or down at least so that values on the grid are as far off as is asked; 0: not that way."""
+        n, a, step = self.needs, self.fine.a[self.needs.cell], self.step
+        up, down = -(-(a + n.up) // step) * step - a, a - (a - n.down) // step * step
+        return np.where(n.up > 0, up, 0), np.where(n.down > 0, down, 0)
+
     def senses(self) -> Senses:
         """Senses and levels as given or drawn."""
         cell, (lo, hi) = self.needs.cell, self.free
         jitter = self.method.jitter
         up = drawn_levels(self.draws, cell, self.needs.up, hi[cell], jitter, self.step, "up")
         down = drawn_levels(self.draws, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
-        can_up, can_down = (up > 0) & (up <= hi[cell]), (down > 0) & (down <= -lo[cell])
+        asked_up, asked_down = self._asked
+        up = np.where(up > 0, np.maximum(up, asked_up), 0)
+        down = np.where(down > 0, np.maximum(down, asked_down), 0)
+        can_up, can_down = (up > 0) & (asked_up <= hi[cell]), (down > 0) & (asked_down <= -lo[cell])
+        up, down = np.minimum(up, np.maximum(hi[cell], asked_up)), np.minimum(down, np.maximum(-lo[cell], asked_down))
         secret = self.method.secret
         if secret:
             sense = np.where(self.draws.bits("sense", cell), UP, DOWN)
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
             sense = given_senses(self.method.senses, self.instance, cell)
-        asked_up, asked_down = (-(-level // self.step) * self.step for level in (self.needs.up, self.needs.down))
         return Senses(cell, sense, up, down, asked_up, asked_down, can_up, can_down, secret)
 
     # ---- the way to a result -------------------------------------------------------------------------------------------------------------------
@@ -208,13 +219,14 @@ class AdjustmentAttempt(Attempt):
             return self.infeasible(reason, "levels of single cells", lost.tolist())
         with blas_threads(self.budget.threads):
             if len(senses.cell):
-                answer, senses, room = engines.solve_with_senses(
+                sensed = engines.solve_with_senses(
                     self.problem(Room(lo, hi)), senses, self.budget, self._forms, soft_levels=self.method.soft_levels
                 )
             else:
-                answer, room = untouched(self.relations), Room(lo, hi)
+                sensed = engines.Sensed(untouched(self.relations), senses, Room(lo, hi))
+            answer, senses, room = sensed.answer, sensed.senses, sensed.room
             if answer.status == "infeasible" or answer.z is None:
-                return self._without(answer, senses)
+                return self._without(sensed)
             made = self._published(answer, senses, room)
             found = next(made, None) if self.method.soft_levels else self.first_protected(made)
         if found is not None:
@@ -230,13 +242,19 @@ class AdjustmentAttempt(Attempt):
         remedy = "free fixed cells, or round or perturb the table"
         return self.infeasible(f"{why}; {remedy}", "sums of what an insider knows", [cell])
 
-    def _without(self, answer: Continuous, senses: Senses) -> Protection:
-        if answer.status == "infeasible":
-            names = ", ".join(self.instance.labels.name(int(i)) for i in senses.conflict[:SHOWN])
-            where = f", {names} among the cells that cannot be far enough off together," if names else ""
+    def _without(self, sensed: engines.Sensed) -> Protection:
+        """Why there is no adjustment: none can be, which is proven, or none was found."""
+        answer, turned = sensed.answer, sensed.turned
+        if turned is not None and turned.tree:
+            cells = conflicting(turned.tree, sensed.senses)
+            where = f", {self.names(cells)} among the cells that cannot be far enough off together" if len(cells) else ""
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
-            return self.infeasible(reason, answer.engine, senses.conflict.tolist())
-        reason = f"no adjustment was found{self.within} ({answer.engine}); give more time, or another form"
+            return self.infeasible(reason, answer.engine, cells.tolist())
+        short = "" if turned is None or turned.found else (
+            f": {turned.short:,} of {len(sensed.senses.cell):,} cells at risk fall short of their levels in the nearest table seen"
+        )
+        remedy = "give more time, or ask for lower levels" if short else "give more time, or another form"
+        reason = f"no adjustment was found{self.within} ({answer.engine}){short}; {remedy}"
         return self.failed(reason, answer.engine, limit_reached=self.budget.over)
 
     # ---- what is published ---------------------------------------------------------------------------------------------------------------------

@@ -6,9 +6,8 @@ What is taken by itself (AUTO) depends on structure and size; a form that is ask
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Literal
 
 from cellward.protect.adjustment import turning
 from cellward.protect.adjustment.cone import ByCones
@@ -19,6 +18,7 @@ from cellward.protect.adjustment.needs import Room
 from cellward.protect.adjustment.network import ByNetwork
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.adjustment.sums import BySums
+from cellward.protect.adjustment.turning import Turned
 from cellward.protect.engine import first_answer
 from cellward.solve.budget import Budget
 
@@ -26,6 +26,7 @@ CURVED = ByCones(norms=("l2", "l1-2", "huber"))
 AUTO: tuple[Form, ...] = (
     ByNetwork(fewest=1500),
     ByEquations(norms=("l1",), most=1500),
+    ByEquations(norms=("l1",), most=200_000, loose=True),
     BySums(whole=True, otherwise=ByLeaves()),
     ByLeaves(),
     ByEquations(),
@@ -58,6 +59,23 @@ def again(problem: AdjustmentProblem, budget: Budget, near: Continuous, forms: S
     return Continuous("unknown", near.form, near.engine)
 
 
+DIRECT = 300_000
+"""Cells from which the optimum is looked for before it is known whether senses go together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensed:
+    """The optimum for the senses, some turned or bent where they do not go together, as far as that is allowed; with the room it has.
+
+    ``turned``: how senses were found that go together, or that none were; None: those given do.
+    """
+
+    answer: Continuous
+    senses: Senses
+    room: Room
+    turned: Turned | None = None
+
+
 def solve_with_senses(
     problem: AdjustmentProblem,
     senses: Senses,
@@ -65,33 +83,35 @@ def solve_with_senses(
     forms: Sequence[Form] = AUTO,
     *,
     soft_levels: bool = False,
-) -> tuple[Continuous, Senses, Room]:
-    """The optimum for the senses, some turned or bent where they do not go together, as far as that is allowed; with the room it has.
-
-    ``problem`` is the one without the levels.
-    """
+) -> Sensed:
+    """The optimum for the senses as far as they go together; ``problem`` is the one without the levels."""
     free = problem.room
     assert free is not None
     room = senses.room(free)
-    answer = solve(problem.within(room), budget, forms)
-    if answer.status == "optimal" or budget.over:
-        return answer, senses, room
-    senses = turning.turn_senses(problem, senses, budget)
-    if len(senses.conflict) and np.any(senses.least > senses.asked):
-        # what is drawn above the levels gives way before a sense is given up
-        lowered = replace(senses.lowered(senses.asked), conflict=senses.conflict[:0])
-        senses = turning.turn_senses(problem, lowered, budget)
-    if len(senses.conflict):
+    if problem.relations.cells >= DIRECT or _by_flow(problem.within(room), forms):
+        answer = solve(problem.within(room), budget, forms)
+        if answer.status == "optimal" or budget.over:
+            return Sensed(answer, senses, room)
+    turned = turning.turn_senses(problem, senses, budget)
+    senses = turned.senses
+    if not turned.found:
         amount = turning.bending(problem, senses, budget) if soft_levels else None
         if amount is None:
-            return Continuous("infeasible", "equation", "linear program of bent levels"), senses, room
+            status: Literal["infeasible", "unknown"] = "infeasible" if turned.tree else "unknown"
+            return Sensed(Continuous(status, "equation", "conflicts of senses"), senses, room, turned)
         senses = senses.bending(amount)
     room = senses.room(free)
     inside = problem.within(room)
     found = solve(inside, budget, forms)
     if found.status != "optimal" and not budget.over and not len(room.empty):
         found = second_opinion(inside, budget, found)
-    return found, senses, room
+    return Sensed(found, senses, room, turned)
+
+
+def _by_flow(problem: AdjustmentProblem, forms: Sequence[Form]) -> bool:
+    """Whether a flow tells at once."""
+    first = next((form for form in forms if form.accepts(problem) is None), None)
+    return first is not None and first.name == "network"
 
 
 def second_opinion(

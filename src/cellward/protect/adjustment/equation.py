@@ -68,12 +68,14 @@ class _Parts:
 class ByEquations:
     """The linear program of these norms; ``most``: cells up to which it is taken, None: any number.
 
-    The simplex ends in a vertex: of a small table many deviations are then 0, and most are round.
+    The simplex ends in a vertex: of a small table many deviations are then 0, and most are round. ``loose``: only tables, but arrays, of fewer
+    equations than cells, where it takes few steps.
     """
 
     name: ClassVar[FormName] = "equation"
     norms: tuple[Norm, ...] = ("l1", "linf")
     most: int | None = None
+    loose: bool = False
     solver: Adapter = solve_lp
 
     def accepts(self, problem: AdjustmentProblem) -> str | None:
@@ -83,6 +85,9 @@ class ByEquations:
             return f"form='equation' does not go with norm={norm!r}; use 'leaf', 'cone' or 'auto'"
         if self.most is not None and problem.relations.cells > self.most:
             return f"form='equation' is for tables of up to {self.most:,} cells; use 'leaf' or 'auto'"
+        r = problem.relations
+        if self.loose and (r.array_shape is not None or r.equations >= r.cells):
+            return "form='equation' is for tables of fewer equations than cells; use 'leaf' or 'auto'"
         return None
 
     def solve(self, problem: AdjustmentProblem, budget: Budget) -> Continuous:

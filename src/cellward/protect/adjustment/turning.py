@@ -1,100 +1,193 @@
-"""Turning senses that do not go together: as few as a feasibility pump finds, before the levels themselves would have to bend.
+"""Turning senses that do not go together: conflicts are proven and resolved, few cells turned, until a table reaches every level or none can.
 
 Drawn senses need not fit the sums: of two cells that add up to a third, not all three can move as they like. In turn we look for the moves of the
-table that come nearest to what the senses ask (a linear program), turn the cells that these moves send the other way, lower drawn levels towards the
-protection levels where that is what is missing, and let the cells that fall short count more in the next round.
+table that come nearest to what the senses ask (shortage.py), learn from its prices which senses do not go together (conflict.py), and turn as few of
+these as resolve all conflicts known (clauses.py). Only cells in conflict are turned; all others keep the sense that was drawn. Each round rules out
+the senses at hand, so the search ends: with senses that a table reaches, with a tree of conflicts that leaves none, or with its time.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cellward.exact import Ints
+from cellward.protect.adjustment.clauses import refutation, settle
+from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, PublishedGrid
 from cellward.protect.adjustment.equation import least_bending
-from cellward.protect.adjustment.leaf import MOST, Nearest
+from cellward.protect.adjustment.needs import DOWN, UP
 from cellward.protect.adjustment.senses import Senses
+from cellward.protect.adjustment.shortage import Nearest, Shortage
 from cellward.solve.budget import Budget
+from cellward.table.relations import Relations
 
-MOST_ROUNDS = 60
-SHORT = 1e-4
-"""A cell that falls short by less than this share of its level does not fall short; the optimum will tell."""
-MORE = 2.0
-"""How much more a cell counts after each round in which it fell short."""
+MOST_ROUNDS = 400
+LONG = 12
+"""Conflicts of more cells than this say little: the cells that the nearest moves send the other way are turned with them."""
 MOST_TURNS = 2
-"""How often one cell is turned."""
-PATIENCE = 4
-"""Rounds in which a cell may fall short on its own side before it is turned."""
+"""How often one cell is turned for that reason."""
+FEW = 64
+"""Cells that can be turned up to which a conflict that is not proven rules out nothing but the senses at hand."""
+SEARCHED = 0.7
+"""The share of the time that is searched; the rest is for what can be fallen back upon."""
+PATIENT = 60
+"""Rounds after which all up and all down are looked at, to fall back upon."""
 
 
-def alike(near: Nearest, senses: Senses) -> Senses:
-    """Senses in which cells that always move alike are of one mind: that of the first of them, where it is free to choose. Not counted as turned."""
-    wish = senses.sense * near.sign
-    first: dict[int, int] = {}
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """Senses after the search: ``found`` when a table reaches every level; ``short``: how many fall short of it in the nearest table seen.
+
+    ``tree``: the proof that no senses do, in preorder: places of cells to branch on (down, then up) and conflicts; empty where there is none.
+    """
+
+    senses: Senses
+    found: bool
+    short: int = 0
+    rounds: int = 0
+    tree: tuple[int | Conflict, ...] = ()
+
+
+def alike(relations: Relations, lo: Ints, hi: Ints, senses: Senses) -> Senses:
+    """Senses in which cells that an equation of two moving cells ties together are of one mind: that of the first that can choose, or must.
+
+    Not counted as turned: they never had two senses.
+    """
+    moves = lo < hi
+    entry = np.flatnonzero(moves[relations.indices])
+    count = np.bincount(relations.row[entry], minlength=relations.equations)
+    pair = entry[count[relations.row[entry]] == 2].reshape(-1, 2)
+    first, second = relations.indices[pair[:, 0]], relations.indices[pair[:, 1]]
+    same = relations.coefs[pair[:, 0]] == -relations.coefs[pair[:, 1]]
+    if not len(pair):
+        return senses
+    wish = np.zeros(relations.cells, np.int64)
+    wish[senses.cell] = senses.sense
+    near: dict[int, list[tuple[int, int]]] = {}
+    for i, j, s in zip(first.tolist(), second.tolist(), np.where(same, 1, -1).tolist(), strict=True):
+        near.setdefault(i, []).append((j, s))
+        near.setdefault(j, []).append((i, s))
+    seen: set[int] = set()
     for k in np.argsort(senses.turnable, kind="stable").tolist():  # those that cannot turn speak first
-        if near.of[k] >= 0:
-            first.setdefault(int(near.of[k]), int(wish[k]))
-    turn = np.array([first.get(int(c), w) != w for c, w in zip(near.of.tolist(), wish.tolist(), strict=True)], bool)
-    return replace(senses, sense=np.where(turn & senses.turnable, -senses.sense, senses.sense))
+        start = int(senses.cell[k])
+        if start in seen or start not in near:
+            continue
+        seen.add(start)
+        waiting = [(start, int(senses.sense[k]))]
+        while waiting:
+            i, sense = waiting.pop()
+            wish[i] = sense
+            for j, s in near[i]:
+                if j not in seen:
+                    seen.add(j)
+                    waiting.append((j, sense * s))
+    turn = (wish[senses.cell] != senses.sense) & senses.turnable
+    return replace(senses, sense=np.where(turn, -senses.sense, senses.sense))
 
 
-def turn_senses(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Senses:
-    """Senses and levels that some table reaches, few turned; or, with ``conflict`` set, the nearest to that which was found.
+def turn_senses(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Turned:
+    """Senses and levels that some table reaches, few turned; or that there are none; or how near one came.
 
     ``problem`` is the one without the levels.
     """
-    if not len(senses.cell):
-        return senses
-    if not problem.whole_still or problem.compact.matrix.shape[1] > MOST:
-        return _bent(problem, senses, budget)
-    near = Nearest(problem, senses.cell)
+    room = problem.room
+    assert room is not None
     if senses.secret:
-        senses = alike(near, senses)
-    grid = _grid(problem)
-    factor, step, count = grid.factor, grid.step, np.ones(len(senses.cell))
-    short_for, turns = np.zeros((2, len(senses.cell)), np.int64)
-    for _ in range(MOST_ROUNDS):
-        least = senses.least / factor
-        z = near.find(senses.sense * least, np.maximum(least, 1e-9) / count, budget)
-        if z is None or budget.over:
-            break
-        reached = senses.sense * z[senses.cell]
-        short = reached < least * (1 - SHORT)
-        if not short.any():
-            return senses
-        enough = short & (reached >= senses.asked / factor * (1 - SHORT))
-        lower = np.floor(reached * factor / step).astype(np.int64) * step
-        senses = senses.lowered(np.where(enough, lower, senses.least))
-        short &= ~enough
-        short_for = np.where(short, short_for + 1, 0)
-        turn = short & senses.turnable & (turns < MOST_TURNS) & ((reached < 0) | (short_for > PATIENCE))
-        if turn.any():
-            turns += turn
-            senses = senses.turned(turn)
-            short_for[turn] = 0
-        count = np.where(short, count * MORE, count)
-        if not short.any() and not enough.any():
-            return senses
-        if int(short_for.max()) > 3 * PATIENCE:
-            break
-    return _bent(problem, senses, budget)
+        senses = alike(problem.relations, room.lo, room.hi, senses)
+    return _Search(problem, senses, budget).run()
+
+
+class _Search:
+    """The search for senses, with the conflicts known so far."""
+
+    def __init__(self, problem: AdjustmentProblem, senses: Senses, budget: Budget) -> None:
+        self.drawn, self.rest = senses, budget
+        self.budget = budget if budget.left is None else budget.part(SEARCHED * budget.left)
+        self.shortage = Shortage(problem, senses)
+        self.proven: list[Conflict] = []
+        self.clauses: list[tuple[Ints, Ints]] = []
+        self.turns = np.zeros(len(senses.cell), np.int64)
+        self.best = (len(senses.cell), senses)
+
+    def run(self) -> Turned:
+        """The search."""
+        senses, rounds = self.drawn, 0
+        for rounds in range(1, MOST_ROUNDS + 1):
+            near = self.shortage.find(senses, self.budget)
+            if near is None or self.budget.over:
+                break
+            short = int(near.short.sum())
+            self.best = min(self.best, (short, senses), key=lambda one: one[0])
+            if not short:
+                return Turned(self._lowered(senses), True, rounds=rounds)
+            if not self._learn(senses, near):
+                break
+            if not senses.secret or any(not len(one.at) for one in self.proven):
+                break
+            after = self._next(senses, near, first=rounds == 1)
+            if after is None:
+                break
+            senses = after
+            if rounds == PATIENT and (fallen_back := self._one_way()) is not None:
+                return Turned(self._lowered(fallen_back), True, rounds=rounds)
+        tree = refutation(self.proven)
+        if not tree and senses.secret and (fallen_back := self._one_way()) is not None:
+            return Turned(self._lowered(fallen_back), True, rounds=rounds)
+        return Turned(self.best[1], False, self.best[0], rounds, tree)
+
+    def _lowered(self, senses: Senses) -> Senses:
+        flipped = int((senses.sense != self.drawn.sense).sum())
+        return replace(self.shortage.lowered(senses, self.rest), flipped=flipped)
+
+    def _learn(self, senses: Senses, near: Nearest) -> bool:
+        """The conflicts of these senses; False where there is none."""
+        self.proven += near.conflicts
+        self.clauses += [(one.at, one.sense) for one in near.conflicts if len(one.at)]
+        if not near.conflicts:
+            # A conflict that is not proven guides the search, and no more: what it rules out is not said to be impossible.
+            places = np.flatnonzero(senses.turnable)
+            if len(places) > FEW and near.unproven:
+                places = np.intersect1d(places, np.concatenate(near.unproven))
+            if len(places):
+                self.clauses.append((places, senses.sense[places]))
+            return bool(len(places))
+        return True
+
+    def _next(self, senses: Senses, near: Nearest, *, first: bool) -> Senses | None:
+        """Senses that resolve all conflicts known; in the first round, and where conflicts are long, those that the nearest moves take."""
+        short = near.short & senses.turnable & (self.turns < MOST_TURNS)
+        wrong = short & (senses.sense * near.z[senses.cell] < 0)
+        if first and wrong.any():
+            self.turns += wrong
+            return senses.turned(wrong)
+        long = [one.at for one in near.conflicts if len(one.at) > LONG]
+        if long:
+            mine = np.zeros(len(senses.cell), bool)
+            mine[np.concatenate(long)] = True
+            wrong &= mine
+            if wrong.any():
+                self.turns += wrong
+                senses = senses.turned(wrong)
+        sense = settle(self.clauses, senses, self.drawn.sense, self.budget)
+        return None if sense is None else senses.turned(sense != senses.sense)
+
+    def _one_way(self) -> Senses | None:
+        """All cells at risk up, or all down, where a table reaches that: nonnegative tables without upper bounds mostly have one."""
+        for way in (UP, DOWN):
+            s = self.drawn
+            senses = s.turned((s.sense != way) & s.turnable)
+            near = None if self.rest.over else self.shortage.find(senses, self.rest)
+            if near is not None and not near.short.any():
+                return senses
+        return None
 
 
 def _grid(problem: AdjustmentProblem) -> PublishedGrid:
     assert problem.grid is not None
     return problem.grid
-
-
-def _bent(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Senses:
-    """What a linear program that bends levels says of them: ``conflict`` are the cells whose levels had to bend."""
-    amount = bending(problem, senses, budget)
-    if amount is None:
-        return replace(senses, conflict=senses.cell)
-    drawn = senses.lowered(np.where(amount > 0, senses.least - amount, senses.least))
-    left = np.where(amount > 0, amount - (senses.least - drawn.least), 0)
-    return replace(drawn, conflict=senses.cell[left > 0])
 
 
 def bending(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Ints | None:
@@ -105,3 +198,9 @@ def bending(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Ints 
     if amount is None:
         return None
     return np.ceil(amount * grid.factor / grid.step - 1e-6).astype(np.int64) * grid.step
+
+
+def conflicting(tree: Sequence[int | Conflict], senses: Senses) -> Ints:
+    """The cells at risk that a proof leans on."""
+    places = [np.concatenate((node.at, node.without_choice)) for node in tree if isinstance(node, Conflict)]
+    return senses.cell[np.unique(np.concatenate(places))] if places else senses.cell[:0]
