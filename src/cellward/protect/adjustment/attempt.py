@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +23,9 @@ from cellward.protect.adjustment.insiders import Guesses, guesses, worked_out
 from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.adjustment.turning import conflicting
+from cellward.protect.adjustment.widened import padded, widened, with_needs_of_sums
 from cellward.protect.attempt import Attempt
+from cellward.protect.draws import Draws
 from cellward.protect.named_cells import named_cells
 from cellward.protection import Failure, Protection
 from cellward.publication.allowed import AllowedSet
@@ -31,6 +33,7 @@ from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
 from cellward.risk.attacker import Attacker
 from cellward.solve.blas import blas_threads
+from cellward.table.cell_sums import add_up
 from cellward.table.relations import Relations
 
 if TYPE_CHECKING:
@@ -101,6 +104,16 @@ class AdjustmentAttempt(Attempt):
         """The instance in the unit of what is published."""
         return self.instance.finer(self.places)
 
+    @cached_property
+    def wide(self) -> Instance:
+        """The same with its sums at risk as further cells: what is adjusted."""
+        return widened(self.fine)
+
+    @property
+    def draws(self) -> Draws:
+        """Secret draws for cells and sums."""
+        return Draws(self.key, self.wide.labels)
+
     @property
     def factor(self) -> int:
         """How many of these make one of the table's."""
@@ -115,8 +128,10 @@ class AdjustmentAttempt(Attempt):
 
     @cached_property
     def needs(self) -> Needs:
-        """Which cells must move, and how far at least."""
-        return Needs.of(replace(self.fine, attackers=(*self.fine.attackers, *self._insiders_finer)))
+        """Which cells and sums must move, and how far at least."""
+        i, attackers = self.fine, (*self.fine.attackers, *self._insiders_finer)
+        needs = Needs.of(replace(i, attackers=attackers))
+        return with_needs_of_sums(needs, attackers, i.sensitivity.sums, i.cells)
 
     @cached_property
     def _insiders_finer(self) -> tuple[Attacker, ...]:
@@ -132,7 +147,8 @@ class AdjustmentAttempt(Attempt):
         fixed = self._kept
         if self.method.soft_margins is not None:
             fixed = self.instance.sensitivity.fixed
-        return free_room(self.fine, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
+        fixed = padded(fixed, self.wide.cells)
+        return free_room(self.wide, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
 
     @cached_property
     def distance(self) -> Distance:
@@ -158,8 +174,10 @@ class AdjustmentAttempt(Attempt):
             cut = max(0, int(np.ceil(np.log10(max(most, 1.0) / LARGEST_WEIGHT))))
             weight, second = (np.rint(w * dearer / 10.0**cut).astype(np.int64) for w in (weight, second))
             places -= cut
-        sensitive = np.zeros(i.cells, bool)
+        sensitive = np.zeros(self.wide.cells, bool)
         sensitive[self.needs.cell] = True
+        if len(weight) < self.wide.cells:
+            weight, second = (padded(w, self.wide.cells) for w in (weight, second))
         shares = (o.decimal("first"), o.decimal("second")) if o.norm == "l1-2" else (Fraction(1), Fraction(0))
         delta = o.decimal("delta") if o.norm == "huber" else Fraction(0)
         return Distance(o.norm, weight, second, places, sensitive, shares, delta)  # type: ignore[arg-type]
@@ -167,12 +185,12 @@ class AdjustmentAttempt(Attempt):
     @cached_property
     def relations(self) -> Relations:
         """M·z = 0."""
-        r = self.instance.relations
+        r = self.wide.relations
         return r if not r.rhs.any() else Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs))
 
     def problem(self, room: Room) -> AdjustmentProblem:
         """The continuous problem with this room."""
-        grid = PublishedGrid(self.fine.a, self.step, self.factor)
+        grid = PublishedGrid(self.wide.a, self.step, self.factor)
         return AdjustmentProblem.of(self.relations, room, self.distance, self.instance.decimals, grid)
 
     @property
@@ -182,7 +200,7 @@ class AdjustmentAttempt(Attempt):
     @property
     def _asked(self) -> tuple[Ints, Ints]:
         """How far cells at risk must move up or down at least so that values on the grid are as far off as is asked; 0: not that way."""
-        n, a, step = self.needs, self.fine.a[self.needs.cell], self.step
+        n, a, step = self.needs, self.wide.a[self.needs.cell], self.step
         up, down = -(-(a + n.up) // step) * step - a, a - (a - n.down) // step * step
         return np.where(n.up > 0, up, 0), np.where(n.down > 0, down, 0)
 
@@ -202,7 +220,7 @@ class AdjustmentAttempt(Attempt):
             sense = np.where(self.draws.bits("sense", cell), UP, DOWN)
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
-            sense = given_senses(self.method.senses, self.instance, cell)
+            sense = given_senses(self.method.senses, self.wide, cell)
         return Senses(cell, sense, up, down, asked_up, asked_down, can_up, can_down, secret)
 
     # ---- the way to a result -------------------------------------------------------------------------------------------------------------------
@@ -210,13 +228,14 @@ class AdjustmentAttempt(Attempt):
     def solve(self) -> Protection:
         """What comes of it."""
         lo, hi = self.free
-        if told := next(worked_out(self.instance, self.insiders, lo == hi, self.budget), None):
+        still = (lo == hi)[: self.instance.cells]
+        if told := next(worked_out(self.instance, self.insiders, still, self.budget), None):
             return self._worked_out(*told)
         senses = self.senses()
         lost = senses.stuck
         if len(lost) and not self.method.soft_levels:
             reason = f"the bounds of {self.names(lost)} leave no value that is far enough off; {self._remedy}"
-            return self.infeasible(reason, "levels of single cells", lost.tolist())
+            return self.infeasible(reason, "levels of single cells", self._cells(lost))
         with blas_threads(self.budget.threads):
             if len(senses.cell):
                 sensed = engines.solve_with_senses(
@@ -236,6 +255,10 @@ class AdjustmentAttempt(Attempt):
         remedy = "give more time" if self.budget.over else remedy
         return self.failed(f"{reason}; {remedy}", answer.engine, limit_reached=self.budget.over)
 
+    def _cells(self, cells: Ints) -> list[int]:
+        """Those that are cells of the table."""
+        return [int(i) for i in cells if i < self.fine.cells]
+
     def _worked_out(self, name: str, cell: int) -> Protection:
         named = self.instance.labels.name(cell)
         why = f"attacker {name} works out {named} from its own cells and those that stay as they are, whatever is published of the others"
@@ -249,7 +272,7 @@ class AdjustmentAttempt(Attempt):
             cells = conflicting(turned.tree, sensed.senses)
             where = f", {self.names(cells)} among the cells that cannot be far enough off together" if len(cells) else ""
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
-            return self.infeasible(reason, answer.engine, cells.tolist())
+            return self.infeasible(reason, answer.engine, self._cells(cells))
         short = "" if turned is None or turned.found else (
             f": {turned.short:,} of {len(sensed.senses.cell):,} cells at risk fall short of their levels in the nearest table seen"
         )
@@ -261,7 +284,7 @@ class AdjustmentAttempt(Attempt):
 
     def allowed(self, room: Room) -> AllowedSet:
         """What may be published with this room, on the grid."""
-        a = self.fine.a
+        a = self.wide.a
         lo, hi = a + room.lo, a + room.hi
         stays = room.lo == room.hi
         step = np.where(stays, 0, self.step)
@@ -277,9 +300,9 @@ class AdjustmentAttempt(Attempt):
             return
         problem = self.problem(room)
         if answer.whole is not None:
-            yield self._made(self.fine.a + answer.whole, allowed, answer, senses, answer.engine)
+            yield self._made(self.wide.a + answer.whole, allowed, answer, senses, answer.engine)
             return
-        plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), PLAIN)
+        plain = publish.plain(self.wide, answer.z, self.factor, min(PLAIN_PLACES, self.places), PLAIN)
         if plain is not None and self._holds(plain, allowed):
             yield self._made(plain, allowed, answer, senses, answer.engine)
         quick = len(problem.moving) <= FEW_CELLS or (
@@ -289,7 +312,7 @@ class AdjustmentAttempt(Attempt):
             yield from self._snapped(answer, senses, allowed, problem, SNAPPING_S)
         yield from self._rounded(answer, senses, allowed, problem)
         for near in NEARLY:  # where the room leaves single values, an engine comes only so near to them
-            plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
+            plain = publish.plain(self.wide, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
             if plain is not None and self._holds(plain, allowed):
                 yield self._made(plain, allowed, answer, senses, answer.engine)
         if not self.budget.over:
@@ -300,7 +323,7 @@ class AdjustmentAttempt(Attempt):
     ) -> Iterator[Protection]:
         """Tables on the grid by the rounding machinery, which looks for the least one next to the optimum."""
         assert answer.z is not None
-        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.budget.part(seconds)):
+        for v, engine in publish.snapped(self.wide, problem, answer.z, allowed, self.factor, self.budget.part(seconds)):
             if self._holds(v, allowed):
                 yield self._made(v, allowed, answer, senses, f"{answer.engine}; on the grid by {engine}")
 
@@ -308,7 +331,7 @@ class AdjustmentAttempt(Attempt):
         self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem
     ) -> Iterator[Protection]:
         """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside."""
-        leaves = publish.RoundedLeaves.of(self.fine, problem, self.factor, self.step)
+        leaves = publish.RoundedLeaves.of(self.wide, problem, self.factor, self.step)
         if leaves is None:
             return
         z, lo, hi, unit = answer.z, problem.lo, problem.hi, self.step / self.factor
@@ -337,11 +360,13 @@ class AdjustmentAttempt(Attempt):
                 return
 
     def _holds(self, v: Ints, allowed: AllowedSet) -> bool:
-        return not len(allowed.outside(v)) and not self.fine.relations.residual(v).any()
+        return not len(allowed.outside(v)) and not self.wide.relations.residual(v).any()
 
     def _made(self, v: Ints, allowed: AllowedSet, answer: Continuous, senses: Senses, engine: str) -> Protection:
-        """A table as a result; one that does not hold is the engine's fault."""
-        objective = self.distance.exact(v - self.fine.a, self.fine.decimals)
+        """A table as a result; one that does not hold is the engine's fault. What stands for sums is not part of it."""
+        objective = self.distance.exact(v - self.wide.a, self.fine.decimals)
+        n, m = self.fine.cells, self.fine.relations.equations
+        v = v[:n]
         bound = min(Fraction(answer.bound), objective) if np.isfinite(answer.bound) else Fraction(0)
         near = Fraction(OPTIMAL) * max(objective, Fraction(1, 10**9)) if self.method.grid is None else Fraction(0)
         # On a grid whole costs may prove more than the floats of the bound tell: within their error they are the same.
@@ -352,19 +377,20 @@ class AdjustmentAttempt(Attempt):
         units = 10 ** (self.fine.decimals + self.instance.weight_decimals)
         scale = 10.0 ** (self.instance.decimals + self.instance.weight_decimals)
         sought = replace(
-            self._sought(allowed),
+            self._sought(allowed.permuted(np.arange(n))),
             bound=bound * units,
             tolerance=max(near, error) * units,
-            multipliers=None if answer.multipliers is None else answer.multipliers * scale,
+            multipliers=None if answer.multipliers is None else answer.multipliers[:m] * scale,
         )
+        own = senses.cell[senses.cell < n]
         details = AdjustmentDetails(
             form=answer.form,
             continuous=answer.objective,
             check=answer.check,
             flipped=senses.flipped,
             bent=senses.bent,
-            senses={int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
-            levels=dict(zip(senses.cell.tolist(), exact.texts(senses.least, self.fine.decimals), strict=True)),
+            senses={int(i): int(s) for i, s in zip(own, senses.sense[: len(own)], strict=True)},
+            levels=dict(zip(own.tolist(), exact.texts(senses.least[: len(own)], self.fine.decimals), strict=True)),
             notes=(*self.method.readable(self.places), *([str(self._guesses(v))] if self.insiders else [])),
             insiders=self._guesses(v) if self.insiders else None,
         )
@@ -373,7 +399,8 @@ class AdjustmentAttempt(Attempt):
         return replace(made, failure=Failure(reason=self._bent(v))) if made.protected is False else made
 
     def _guesses(self, v: Ints) -> Guesses:
-        return guesses(self.fine, self._insiders_finer, self.needs.cell, v)
+        at_risk = self.needs.cell[self.needs.cell < self.fine.cells]
+        return guesses(self.fine, self._insiders_finer, at_risk, v)
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------
 
@@ -390,7 +417,7 @@ class AdjustmentAttempt(Attempt):
     def _bent(self, v: Ints) -> str:
         """Why what came out is not protected."""
         n = self.needs
-        z = (v - self.fine.a)[n.cell]
+        z = (add_up(v, self.fine.sensitivity.sums) - self.wide.a)[n.cell]
         near = n.cell[~(((z >= n.up) & (n.up > 0)) | ((-z >= n.down) & (n.down > 0)))]
         return f"levels had to give way so that every sum holds, those of {self.names(near)}; ask for lower levels, or free fixed cells or zeros"
 
@@ -400,10 +427,19 @@ class AdjustmentAttempt(Attempt):
 
     def untold(self) -> tuple[Objective, Knowledge]:
         """Over the room of the cells."""
-        a = self.fine.a
-        lo, hi = self.free
+        a, n = self.fine.a, self.fine.cells
+        lo, hi = (end[:n] for end in self.free)
         return self._sought(AllowedSet(a + lo, a + hi, (lo < hi).astype(np.int64))), Knowledge.adjusted(a)
 
     def _sought(self, allowed: AllowedSet) -> Objective:
-        linear = self.distance.norm == "l1" and self.distance.weight is self.instance.weight
-        return Objective(allowed=allowed, measure=None if linear else self.distance, search=False)
+        linear = self.distance.norm == "l1" and self.method.soft_margins is None
+        measure = None if linear else self.distance.permuted(np.arange(self.fine.cells))
+        return Objective(allowed=allowed, measure=measure, search=False)
+
+    def names(self, cells: Sequence[int] | Ints) -> str:
+        """A few cells, or sums, by name."""
+        n, sums = self.instance.cells, self.instance.sensitivity.sums
+        if not sums or not len(cells) or int(np.max(np.asarray(cells)[:SHOWN])) < n:
+            return super().names(cells)
+        named = (self.instance.labels.name(i) if i < n else f"the sum of {super(AdjustmentAttempt, self).names(sums[i - n].cell)}" for i in map(int, cells[:SHOWN]))
+        return f"{', '.join(named)}{'' if len(cells) <= SHOWN else f' and {len(cells) - SHOWN} more'}"

@@ -1,7 +1,7 @@
 """Shortage: the moves of the table that come nearest to what senses ask, by a linear program, and the conflicts that its prices prove.
 
-Legend: z deviations, y what the cells at risk would have to move by, p and q by how much z falls short of y from below and above: z + p − q = y. The
-costs of p and q are powers of 2 near 1/level, so that prices are whole numbers in the least of them wherever the equations are simple.
+Legend: z deviations, r levels, x by how much z falls short of them: z + x ≥ r with x ≥ 0 where a cell rises, z + x ≤ −r with x ≤ 0 where it falls. The
+costs of |x| are powers of 2 near 1/level, so that prices are whole numbers in the least of them wherever the equations are simple.
 """
 
 from __future__ import annotations
@@ -53,22 +53,24 @@ class Shortage:
         typical = float(np.median(level)) if k else 1.0
         self.cost = 2.0 ** np.clip(np.rint(np.log2(typical / level)), -EXPONENTS, EXPONENTS)
         own, n = np.arange(k), r.cells
-        row = np.concatenate((r.row, *([r.equations + own] * 4)))
-        column = np.concatenate((r.indices, senses.cell, n + own, n + k + own, n + 2 * k + own))
-        coef = np.concatenate((r.coefs.astype(float), np.ones(k), -np.ones(k), np.ones(k), -np.ones(k)))
-        matrix = csr_matrix((coef, (row, column)), shape=(r.equations + k, n + 3 * k))
+        row = np.concatenate((r.row, r.equations + own, r.equations + own))
+        column = np.concatenate((r.indices, senses.cell, n + own))
+        coef = np.concatenate((r.coefs.astype(float), np.ones(2 * k)))
+        matrix = csr_matrix((coef, (row, column)), shape=(r.equations + k, n + k))
         self.matrix = matrix[: r.equations, :n].tocsr()
-        none, no_end = np.zeros(k), np.full(k, np.inf)
+        self.tied = np.diff(r.by_cell[0])[senses.cell] > 0
+        """Which cells at risk are in an equation: the others never fall short."""
+        no_end = np.full(k, np.inf)
         self.lp = WarmLp(
             LinearModel(
-                cost=np.concatenate((np.zeros(n + k), self.cost, self.cost)),
-                lower=np.concatenate((problem.lo / self.unit, -no_end, none, none)),
-                upper=np.concatenate((problem.hi / self.unit, no_end, no_end, no_end)),
+                cost=np.zeros(n + k),
+                lower=np.concatenate((problem.lo / self.unit, -no_end)),
+                upper=np.concatenate((problem.hi / self.unit, no_end)),
                 indptr=matrix.indptr.astype(np.int64),
                 indices=matrix.indices.astype(np.int64),
                 coefs=matrix.data,
-                row_lower=np.zeros(r.equations + k),
-                row_upper=np.zeros(r.equations + k),
+                row_lower=np.concatenate((np.zeros(r.equations), -no_end)),
+                row_upper=np.concatenate((np.zeros(r.equations), no_end)),
             )
         )
 
@@ -98,12 +100,11 @@ class Shortage:
     def _solved(self, senses: Senses, level: Ints, most: Floats, budget: Budget) -> tuple[Floats, Floats] | None:
         """Deviations, and the prices of the equations."""
         n, k, least = self.cells, self.many, level / self.factor / self.unit
-        rises = senses.sense > 0
-        lower, upper = np.where(rises, least, -np.inf), np.where(rises, np.inf, -least)
-        none = np.zeros(2 * k)
-        columns = np.arange(n, n + 3 * k)
-        ends = np.concatenate((upper, np.tile(most / self.unit, 2)))
-        self.lp.restrict(columns, np.concatenate((lower, none)), ends)
+        rises, most = senses.sense > 0, np.where(self.tied, most / self.unit, 0.0)
+        rows = np.arange(self.rows, self.rows + k)
+        self.lp.restrict_rows(rows, np.where(rises, least, -np.inf), np.where(rises, np.inf, -least))
+        self.lp.restrict(np.arange(n, n + k), np.where(rises, 0.0, -most), np.where(rises, most, 0.0))
+        self.lp.reprice(np.concatenate((np.zeros(n), senses.sense * self.cost)))
         try:
             outcome = self.lp.solve(budget=budget)
         except SolverError:
