@@ -71,6 +71,9 @@ def goes_whole(table: cw.Table, box: Box) -> bool:
     lo, hi = (np.asarray(end, float) - around for end in box)
     lo, hi = np.where(lo < -1e12, -np.inf, lo), np.where(hi > 1e12, np.inf, hi)
     found = milp(
-        np.zeros(r.cells), integrality=np.ones(r.cells), bounds=Bounds(lo, hi), constraints=LinearConstraint(matrix, 0, 0)
+        np.zeros(r.cells),
+        integrality=np.ones(r.cells),
+        bounds=Bounds(lo, hi),
+        constraints=LinearConstraint(matrix, 0, 0),
     )
     return bool(found.success)

@@ -61,8 +61,7 @@ class WarmLp:
     >>> lp.drop_rows(np.array([0]))
     >>> lp.solve().x.tolist()
     [0.0, 0.875]
-    >>> lp.restrict_rows(np.array([0]), np.array([-np.inf]), np.array([0.5]))
-    >>> lp.reprice(np.array([1.0, -1.0]))
+    >>> lp.restrict_rows(np.array([0]), np.array([0.5]), np.array([np.inf]))
     >>> lp.solve().x.tolist()
     [0.0, 0.5]
     """
@@ -92,9 +91,9 @@ class WarmLp:
         if self._highs is not None:
             self._highs.changeRowsBounds(len(rows), rows.astype(np.int32), lower, upper)
 
-    def reprice(self, cost: Floats) -> None:
-        """Give the model another objective."""
-        self.model = replace(self.model, cost=cost)
+    def start_over(self) -> None:
+        """Forget the last basis: where much has changed, the presolve leads there sooner."""
+        self._highs = None
 
     def add_rows(self, indptr: Ints, indices: Ints, coefs: Floats, lower: Floats, upper: Floats) -> None:
         """Rows more, after the others."""

@@ -16,11 +16,13 @@ from cellward.exact import LARGEST, Bools, Ints, Numbers
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
+from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
+from cellward.protect.adjustment.equation import nearest_whole
 from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.insiders import Guesses, guesses, worked_out
-from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, drawn_levels, free_room, given_senses
+from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, capped_room, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.adjustment.turning import conflicting
 from cellward.protect.adjustment.widened import padded, widened, with_needs_of_sums
@@ -33,6 +35,7 @@ from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
 from cellward.risk.attacker import Attacker
 from cellward.solve.blas import blas_threads
+from cellward.solve.budget import Budget
 from cellward.table.cell_sums import add_up
 from cellward.table.relations import Relations
 
@@ -53,6 +56,8 @@ MOST_ROUNDINGS = 25
 FEW_CELLS, SNAPPING_S = 600, 20.0
 """Cells that move up to which the least table on the grid is looked for, and for how long."""
 SHOWN = 3
+CAPPED = 0.8
+"""The share of the time left after which a table is looked for without caps."""
 LARGEST_WEIGHT = 10**18
 """Weights that would become larger lose their last digits."""
 
@@ -148,7 +153,10 @@ class AdjustmentAttempt(Attempt):
         if self.method.soft_margins is not None:
             fixed = self.instance.sensitivity.fixed
         fixed = padded(fixed, self.wide.cells)
-        return free_room(self.wide, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
+        lo, hi = free_room(self.wide, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
+        if self.method.max_change is None:
+            return lo, hi
+        return capped_room(self.wide.a, (lo, hi), self.method.decimal("max_change"), self.needs.cell, self.fine.cells)
 
     @cached_property
     def distance(self) -> Distance:
@@ -237,23 +245,53 @@ class AdjustmentAttempt(Attempt):
             reason = f"the bounds of {self.names(lost)} leave no value that is far enough off; {self._remedy}"
             return self.infeasible(reason, "levels of single cells", self._cells(lost))
         with blas_threads(self.budget.threads):
-            if len(senses.cell):
-                sensed = engines.solve_with_senses(
-                    self.problem(Room(lo, hi)), senses, self.budget, self._forms, soft_levels=self.method.soft_levels
-                )
-            else:
-                sensed = engines.Sensed(untouched(self.relations), senses, Room(lo, hi))
-            answer, senses, room = sensed.answer, sensed.senses, sensed.room
-            if answer.status == "infeasible" or answer.z is None:
-                return self._without(sensed)
-            made = self._published(answer, senses, room)
-            found = next(made, None) if self.method.soft_levels else self.first_protected(made)
+            if not len(senses.cell):
+                return self._of(engines.Sensed(untouched(self.relations), senses, Room(lo, hi)))
+            caps = self._caps(senses)
+            if caps is not None and (found := self._of(self._sensed(senses, caps))).publication is not None:
+                return found
+            if caps is not None and (found.status == "infeasible" or self.budget.over):
+                return found
+            return self._of(self._sensed(senses, None))
+
+    def _sensed(self, senses: Senses, caps: Caps | None) -> engines.Sensed:
+        soft = self.method.soft_levels
+        part = self.budget if caps is None or self.budget.left is None else self.budget.part(CAPPED * self.budget.left)
+        return engines.solve_with_senses(
+            self.problem(Room(*self.free)), senses, part, self._forms, soft_levels=soft, caps=caps
+        )
+
+    def _of(self, sensed: engines.Sensed) -> Protection:
+        """The table published of a continuous optimum, or why there is none."""
+        answer = sensed.answer
+        if answer.status == "infeasible" or answer.z is None:
+            return self._without(sensed)
+        made = (self._made(*one, sensed) for one in self._published(sensed))
+        found = next(made, None) if self.method.soft_levels else self.first_protected(made)
         if found is not None:
             return found
         reason = f"no additive table on {self._grid_words} was found near the optimum ({answer.engine})"
         remedy = "give a grid, such as grid=1" if self.method.grid is None else "give a finer grid, or grid=None"
         remedy = "give more time" if self.budget.over else remedy
         return self.failed(f"{reason}; {remedy}", answer.engine, limit_reached=self.budget.over)
+
+    def _caps(self, senses: Senses) -> Caps | None:
+        """How far cells should move at most; none in very large tables, and but for headlines none beside senses that are given."""
+        if self.wide.cells >= engines.DIRECT:
+            return None
+        n, headline, top = self.fine.cells, np.zeros(self.wide.cells, bool), np.zeros(self.wide.cells, bool)
+        if self.method.keeps != "nothing":
+            headline[:n] = headlines(self.fine.relations, first=self.method.keeps == "headlines")
+            top[:n] = headlines(self.fine.relations, first=False)
+            moves = self.wide.a % self.step != 0  # what is off the grid cannot stay
+            moves[self.needs.cell] = True
+            headline, top = headline & ~moves, top & ~moves
+        capped = self.method.secret and not self.method.soft_levels
+        if not capped and not headline.any():
+            return None
+        return Caps.of(
+            self.wide.a, Room(*self.free), senses, headline, top, n, capped=capped, least=2 * (self.step - 1)
+        )
 
     def _cells(self, cells: Ints) -> list[int]:
         """Those that are cells of the table."""
@@ -270,11 +308,17 @@ class AdjustmentAttempt(Attempt):
         answer, turned = sensed.answer, sensed.turned
         if turned is not None and turned.tree:
             cells = conflicting(turned.tree, sensed.senses)
-            where = f", {self.names(cells)} among the cells that cannot be far enough off together" if len(cells) else ""
+            where = (
+                f", {self.names(cells)} among the cells that cannot be far enough off together" if len(cells) else ""
+            )
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
             return self.infeasible(reason, answer.engine, self._cells(cells))
-        short = "" if turned is None or turned.found else (
-            f": {turned.short:,} of {len(sensed.senses.cell):,} cells at risk fall short of their levels in the nearest table seen"
+        short = (
+            ""
+            if turned is None or turned.found
+            else (
+                f": {turned.short:,} of {len(sensed.senses.cell):,} cells at risk fall short of their levels in the nearest table seen"
+            )
         )
         remedy = "give more time, or ask for lower levels" if short else "give more time, or another form"
         reason = f"no adjustment was found{self.within} ({answer.engine}){short}; {remedy}"
@@ -293,55 +337,62 @@ class AdjustmentAttempt(Attempt):
             hi = np.where(stays, hi, hi // self.step * self.step)
         return AllowedSet(lo, hi, np.where(lo < hi, step, 0))
 
-    def _published(self, answer: Continuous, senses: Senses, room: Room) -> Iterator[Protection]:
+    def _published(self, sensed: engines.Sensed) -> Iterator[tuple[Ints, AllowedSet, str]]:
+        """Additive tables within the room, on the grid, next to the optimum: with what was allowed, and the engine."""
+        answer, room, budget = sensed.answer, sensed.room, self.budget
         allowed = self.allowed(room)
         assert answer.z is not None
         if len(allowed.empty):
             return
         problem = self.problem(room)
         if answer.whole is not None:
-            yield self._made(self.wide.a + answer.whole, allowed, answer, senses, answer.engine)
+            yield self.wide.a + answer.whole, allowed, answer.engine
             return
         plain = publish.plain(self.wide, answer.z, self.factor, min(PLAIN_PLACES, self.places), PLAIN)
         if plain is not None and self._holds(plain, allowed):
-            yield self._made(plain, allowed, answer, senses, answer.engine)
+            yield plain, allowed, answer.engine
         quick = len(problem.moving) <= FEW_CELLS or (
             self.relations.array_shape is None and self.relations.network is not None
         )
         if self.method.grid is not None and quick:
-            yield from self._snapped(answer, senses, allowed, problem, SNAPPING_S)
-        yield from self._rounded(answer, senses, allowed, problem)
+            yield from self._snapped(answer, allowed, problem, budget.part(SNAPPING_S))
+        yield from self._rounded(answer, allowed, problem, budget, 1)
+        if self.method.grid is not None and not np.any(self.wide.a[problem.moving] % self.step) and not budget.over:
+            near = nearest_whole(problem, answer.z, budget)
+            if near is not None and self._holds(self.wide.a + near, allowed):
+                yield self.wide.a + near, allowed, f"{answer.engine}; on the grid by a linear program"
+        yield from self._rounded(answer, allowed, problem, budget, MOST_ROUNDINGS)
         for near in NEARLY:  # where the room leaves single values, an engine comes only so near to them
             plain = publish.plain(self.wide, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
             if plain is not None and self._holds(plain, allowed):
-                yield self._made(plain, allowed, answer, senses, answer.engine)
-        if not self.budget.over:
-            yield from self._snapped(answer, senses, allowed, problem, None)
+                yield plain, allowed, answer.engine
+        if not budget.over:
+            yield from self._snapped(answer, allowed, problem, budget)
 
     def _snapped(
-        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem, seconds: float | None
-    ) -> Iterator[Protection]:
+        self, answer: Continuous, allowed: AllowedSet, problem: AdjustmentProblem, budget: Budget
+    ) -> Iterator[tuple[Ints, AllowedSet, str]]:
         """Tables on the grid by the rounding machinery, which looks for the least one next to the optimum."""
         assert answer.z is not None
-        for v, engine in publish.snapped(self.wide, problem, answer.z, allowed, self.factor, self.budget.part(seconds)):
+        for v, engine in publish.snapped(self.wide, problem, answer.z, allowed, self.factor, budget):
             if self._holds(v, allowed):
-                yield self._made(v, allowed, answer, senses, f"{answer.engine}; on the grid by {engine}")
+                yield v, allowed, f"{answer.engine}; on the grid by {engine}"
 
     def _rounded(
-        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem
-    ) -> Iterator[Protection]:
-        """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside."""
+        self, answer: Continuous, allowed: AllowedSet, problem: AdjustmentProblem, budget: Budget, most: int
+    ) -> Iterator[tuple[Ints, AllowedSet, str]]:
+        """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside, up to ``most`` times in all."""
         leaves = publish.RoundedLeaves.of(self.wide, problem, self.factor, self.step)
         if leaves is None:
             return
         z, lo, hi, unit = answer.z, problem.lo, problem.hi, self.step / self.factor
-        for turn in range(MOST_ROUNDINGS):
+        for turn in range(most):
             assert z is not None
             v = leaves.rounded(z)
             if self._holds(v, allowed):
                 if self.method.grid is not None and self.distance.norm != "linf":
-                    v = leaves.descended(v, allowed, self.budget)
-                yield self._made(v, allowed, answer, senses, f"{answer.engine}; leaves rounded")
+                    v = leaves.descended(v, allowed, budget)
+                yield v, allowed, f"{answer.engine}; leaves rounded"
                 return
             if self.method.grid is None:  # room for the rounding of its leaves costs a cell next to nothing
                 margin = 2.0**turn * unit * np.sqrt(leaves.parts)
@@ -353,17 +404,18 @@ class AdjustmentAttempt(Attempt):
                     lo + np.where(below > 0, below + unit / 2, 0.0),
                     hi - np.where(above > 0, above + unit / 2, 0.0),
                 )
-            if np.any(lo > hi) or self.budget.over:
+            if np.any(lo > hi) or budget.over or turn + 1 == most:
                 return
-            z = engines.again(problem.between(lo, hi), self.budget, answer, self._forms).z
+            z = engines.again(problem.between(lo, hi), budget, answer, self._forms).z
             if z is None:
                 return
 
     def _holds(self, v: Ints, allowed: AllowedSet) -> bool:
         return not len(allowed.outside(v)) and not self.wide.relations.residual(v).any()
 
-    def _made(self, v: Ints, allowed: AllowedSet, answer: Continuous, senses: Senses, engine: str) -> Protection:
+    def _made(self, v: Ints, allowed: AllowedSet, engine: str, sensed: engines.Sensed) -> Protection:
         """A table as a result; one that does not hold is the engine's fault. What stands for sums is not part of it."""
+        answer, senses = sensed.answer, sensed.senses
         objective = self.distance.exact(v - self.wide.a, self.fine.decimals)
         n, m = self.fine.cells, self.fine.relations.equations
         v = v[:n]
@@ -391,12 +443,35 @@ class AdjustmentAttempt(Attempt):
             bent=senses.bent,
             senses={int(i): int(s) for i, s in zip(own, senses.sense[: len(own)], strict=True)},
             levels=dict(zip(own.tolist(), exact.texts(senses.least[: len(own)], self.fine.decimals), strict=True)),
-            notes=(*self.method.readable(self.places), *([str(self._guesses(v))] if self.insiders else [])),
+            notes=(
+                *self.method.readable(self.places),
+                *self._moved(v),
+                *([str(self._guesses(v))] if self.insiders else []),
+            ),
             insiders=self._guesses(v) if self.insiders else None,
         )
         told = Values(Knowledge.adjusted(v))
         made = self.result_of(told, sought, status=status, engine=engine, details=details)
         return replace(made, failure=Failure(reason=self._bent(v))) if made.protected is False else made
+
+    def _moved(self, v: Ints) -> Iterator[str]:
+        """Which headline totals could not be kept, and whether other cells change by more than one would like."""
+        if self.method.keeps != "nothing":
+            own = headlines(self.fine.relations, first=self.method.keeps == "headlines")
+            moved = np.flatnonzero(own & (v != self.fine.a))
+            risky = np.isin(moved, self.needs.cell)
+            if risky.any():
+                yield f"{self.names(moved[risky])}: headline totals that are at risk themselves, so they could not stay as they are"
+            if not risky.all():
+                yield (
+                    f"{self.names(moved[~risky])}: headline totals that moved, as little as was found to keep every sum and level; name those that "
+                    "must not move as fixed"
+                )
+        if self.method.secret and self.method.max_change is None:
+            safe = np.abs(v - self.fine.a) > CHANGES[0] * np.abs(self.fine.a)
+            safe[self.needs.cell[self.needs.cell < self.fine.cells]] = False
+            if many := int(safe.sum()):
+                yield f"{many:,} cells that are not at risk change by more than {float(CHANGES[0]):.0%}; no table was found in which none does"
 
     def _guesses(self, v: Ints) -> Guesses:
         at_risk = self.needs.cell[self.needs.cell < self.fine.cells]
@@ -441,5 +516,10 @@ class AdjustmentAttempt(Attempt):
         n, sums = self.instance.cells, self.instance.sensitivity.sums
         if not sums or not len(cells) or int(np.max(np.asarray(cells)[:SHOWN])) < n:
             return super().names(cells)
-        named = (self.instance.labels.name(i) if i < n else f"the sum of {super(AdjustmentAttempt, self).names(sums[i - n].cell)}" for i in map(int, cells[:SHOWN]))
+        named = (
+            self.instance.labels.name(i)
+            if i < n
+            else f"the sum of {super(AdjustmentAttempt, self).names(sums[i - n].cell)}"
+            for i in map(int, cells[:SHOWN])
+        )
         return f"{', '.join(named)}{'' if len(cells) <= SHOWN else f' and {len(cells) - SHOWN} more'}"

@@ -29,7 +29,7 @@ NOT_ZERO = 1e-9
 class Conflict:
     """Cells at risk by their place among them, and the senses of which one has to be turned; ``multiplier`` on ``equation`` prove it.
 
-    ``without_choice``: those that the proof leans on besides, which can only move one way.
+    ``without_choice``: those that the proof leans on besides, which can only move one way; ``cells``: all whose room it leans on.
     """
 
     at: Ints
@@ -37,6 +37,7 @@ class Conflict:
     without_choice: Ints
     equation: Ints
     multiplier: Ints
+    cells: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Prover:
                 if (found := self._leans_on(sense, cells, sign * g)) is not None:
                     free = found[~self.senses.one_way[found]]
                     bound = found[self.senses.one_way[found]]
-                    return Conflict(free, sense[free], bound, equation, sign * multiplier)
+                    return Conflict(free, sense[free], bound, equation, sign * multiplier, cells[g != 0])
         return None
 
     def _leans_on(self, sense: Ints, cells: Ints, g: Ints) -> Ints | None:

@@ -6,10 +6,14 @@ What is taken by itself (AUTO) depends on structure and size; a form that is ask
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
+from cellward.exact import Bools
 from cellward.protect.adjustment import turning
+from cellward.protect.adjustment.caps import Caps
 from cellward.protect.adjustment.cone import ByCones
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form
 from cellward.protect.adjustment.equation import ByEquations
@@ -83,8 +87,12 @@ def solve_with_senses(
     forms: Sequence[Form] = AUTO,
     *,
     soft_levels: bool = False,
+    caps: Caps | None = None,
 ) -> Sensed:
-    """The optimum for the senses as far as they go together; ``problem`` is the one without the levels."""
+    """The optimum for the senses as far as they go together; ``problem`` is the one without the levels.
+
+    ``caps``: how far cells should move at most; headlines that cannot stay then move as little as they can, before all others.
+    """
     free = problem.room
     assert free is not None
     room = senses.room(free)
@@ -92,7 +100,7 @@ def solve_with_senses(
         answer = solve(problem.within(room), budget, forms)
         if answer.status == "optimal" or budget.over:
             return Sensed(answer, senses, room)
-    turned = turning.turn_senses(problem, senses, budget)
+    turned = turning.turn_senses(problem, senses, budget, caps)
     senses = turned.senses
     if not turned.found:
         amount = turning.bending(problem, senses, budget) if soft_levels else None
@@ -100,12 +108,31 @@ def solve_with_senses(
             status: Literal["infeasible", "unknown"] = "infeasible" if turned.tree else "unknown"
             return Sensed(Continuous(status, "equation", "conflicts of senses"), senses, room, turned)
         senses = senses.bending(amount)
-    room = senses.room(free)
+    room = senses.room(turned.room)
+    if caps is not None and turned.found and (less := _nearer(problem.within(room), caps.headline, budget)) is not None:
+        found = solve(problem.within(less), budget, forms)
+        if found.status == "optimal":
+            return Sensed(found, senses, less, turned)
     inside = problem.within(room)
     found = solve(inside, budget, forms)
     if found.status != "optimal" and not budget.over and not len(room.empty):
         found = second_opinion(inside, budget, found)
     return Sensed(found, senses, room, turned)
+
+
+def _nearer(problem: AdjustmentProblem, near: Bools, budget: Budget) -> Room | None:
+    """The room in which some cells move by no more than they have to: the least Σ w·|z| of these alone, up to a step of the grid."""
+    room, grid, d = problem.room, problem.grid, problem.distance
+    assert room is not None and grid is not None
+    if not np.any(near & (room.lo < room.hi)):
+        return None
+    weight = np.where(near, np.maximum(d.weight, 1), 0)
+    found = ByEquations().solve(replace(problem, distance=replace(d, norm="l1", weight=weight)), budget)
+    if found.z is None:
+        return None
+    most = (np.ceil(np.abs(found.z) * grid.factor / grid.step - 1e-6).astype(np.int64) + 1) * grid.step
+    most = np.where(np.abs(found.z) * grid.factor < 1e-6, 0, most)
+    return Room(np.where(near, np.maximum(room.lo, -most), room.lo), np.where(near, np.minimum(room.hi, most), room.hi))
 
 
 def _by_flow(problem: AdjustmentProblem, forms: Sequence[Form]) -> bool:

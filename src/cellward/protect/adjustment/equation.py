@@ -22,6 +22,8 @@ from cellward.solve.outcome import Outcome
 
 MODERATE = 10
 """Deviations that must be are at most 2 to this power, and a factor below 2, as the solver sees them."""
+WHOLE = 1e-4
+"""A number of steps this near to a whole one is whole; the table is tested exactly."""
 BENT = 1e-6
 """A level that has to give way by more than this share of itself has to bend."""
 
@@ -196,6 +198,30 @@ def _unit(*amounts: Floats) -> float:
     """What deviations are counted in, a power of 2, so that those that must be are of moderate size; duals do not depend on it."""
     size = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in amounts), default=0.0)
     return float(2.0 ** max(int(np.floor(np.log2(max(size, 1.0)))) - MODERATE, 0))
+
+
+def nearest_whole(problem: AdjustmentProblem, z: Floats, budget: Budget) -> Ints | None:
+    """Deviations in whole steps of the grid next to z, in units of what is published; None where the linear program does not end in such.
+
+    The least Σ w·|z′ − t| with t the steps nearest to z. Bounds and kinks are whole, so a vertex is, where the equations are near to a network.
+    """
+    room, grid, w = problem.room, problem.grid, problem.costs
+    assert room is not None and grid is not None
+    lo, hi = -(-room.lo // grid.step), room.hi // grid.step
+    target = np.clip(np.rint(z * (grid.factor / grid.step)).astype(np.int64), lo, hi)
+    r = problem.relations
+    left = -r.sums(r.coefs * target[r.indices])
+    around = replace(problem, lo=(lo - target).astype(float), hi=(hi - target).astype(float), room=None, grid=None)
+    parts = _Parts.of(around)
+    weight = w.absolute + w.square + w.huber
+    outcome, _ = _ask(
+        weight[parts.cell], parts.lower, parts.upper, _equations(parts), left.astype(float), left.astype(float), budget
+    )  # fmt: skip
+    if outcome.x is None:
+        return None
+    d = parts.values(outcome.x)
+    whole = np.rint(d)
+    return (target + whole.astype(np.int64)) * grid.step if np.abs(d - whole).max(initial=0.0) <= WHOLE else None
 
 
 def least_bending(

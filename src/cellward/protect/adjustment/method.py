@@ -28,6 +28,7 @@ from cellward.table.table import Table
 
 FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
 SENSES = ("secret", "up", "down")
+KEEPS = ("headlines", "total", "nothing")
 JITTER = 1.0
 MOST_DEARER = 10**6
 
@@ -95,6 +96,16 @@ class ControlledAdjustment(Method):
         Cells(("margins",)),
         "margins, or a cell that keeps its value (its codes A,B; its number in a JJ file); repeatable.",
     )
+    keep: str | None = option(
+        None,
+        Word(KEEPS),
+        "Totals that stay as they are where levels allow it: headlines (the grand total and the sums it is made of), total, or nothing.",
+    )
+    max_change: float | None = option(
+        None,
+        Number(0, 100, "the share by which a cell that is not at risk may change at most, such as 0.1", above=True),
+        "Cells that are not at risk change by at most this share of their value, such as 0.1.",
+    )
     soft_margins: float | None = option(
         None,
         Number(
@@ -156,12 +167,22 @@ class ControlledAdjustment(Method):
 
     def decimal(self, name: str) -> Fraction:
         """An option that is a decimal number, exactly."""
-        given = {"delta": self.delta, "first": self.shares[0], "second": self.shares[1]}[name]
-        what = "delta" if name == "delta" else "shares"
+        options = {
+            "delta": self.delta,
+            "first": self.shares[0],
+            "second": self.shares[1],
+            "max_change": self.max_change,
+        }
+        given, what = options[name], "shares" if name in ("first", "second") else name
         number = Fraction(exact.scale_one(given, 12, what, strict=True), 10**12)
         if number < 0 or (name == "delta" and number == 0):
             raise InputError(f"{what}: {given} is not a positive number; give one such as 0.001")
         return number
+
+    @property
+    def keeps(self) -> str:
+        """Which totals stay where they can: unless told, headlines; nothing beside senses that are given, as the papers have it."""
+        return self.keep or ("headlines" if self.secret else "nothing")
 
     @property
     def secret(self) -> bool:

@@ -1,7 +1,8 @@
 """Shortage: the moves of the table that come nearest to what senses ask, by a linear program, and the conflicts that its prices prove.
 
-Legend: z deviations, r levels, x by how much z falls short of them: z + x ≥ r with x ≥ 0 where a cell rises, z + x ≤ −r with x ≤ 0 where it falls. The
-costs of |x| are powers of 2 near 1/level, so that prices are whole numbers in the least of them wherever the equations are simple.
+Legend: z deviations, r levels, p and q by how much z falls short of them: z + p − q ≥ r where a cell rises, z + p − q ≤ −r where it falls. Other senses
+are other bounds of these rows alone, so that the prices of the last answer are a start for the next. The costs of p and q are powers of 2 near
+1/level: prices are then whole numbers in the least of them wherever the equations are simple.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
 from cellward.protect.adjustment.conflict import NOT_ZERO, Conflict, Prover
 from cellward.protect.adjustment.continuous import AdjustmentProblem
+from cellward.protect.adjustment.needs import Room
 from cellward.protect.adjustment.senses import Senses
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
@@ -24,13 +26,15 @@ SHORT = 1e-6
 """A cell that falls short by less than this share of its level does not fall short; the optimum will tell."""
 EXPONENTS = 12
 """Costs differ by at most 2 to this power from the typical one, either way."""
+MANY = 100
+"""Senses turned at once from which a linear program starts over."""
 MODERATE = 2.0**30
 """Amounts are counted in units in which none that is asked is larger."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """Deviations nearest to what is asked, which cells at risk fall short, and the ``conflicts`` proven; ``unproven``: cells of those that are not."""
+    """Deviations nearest to what is asked, which cells at risk fall short, and the ``conflicts`` proven; ``unproven``: cells of the others."""
 
     z: Floats
     short: Bools
@@ -53,19 +57,20 @@ class Shortage:
         typical = float(np.median(level)) if k else 1.0
         self.cost = 2.0 ** np.clip(np.rint(np.log2(typical / level)), -EXPONENTS, EXPONENTS)
         own, n = np.arange(k), r.cells
-        row = np.concatenate((r.row, r.equations + own, r.equations + own))
-        column = np.concatenate((r.indices, senses.cell, n + own))
-        coef = np.concatenate((r.coefs.astype(float), np.ones(2 * k)))
-        matrix = csr_matrix((coef, (row, column)), shape=(r.equations + k, n + k))
+        row = np.concatenate((r.row, *([r.equations + own] * 3)))
+        column = np.concatenate((r.indices, senses.cell, n + own, n + k + own))
+        coef = np.concatenate((r.coefs.astype(float), np.ones(2 * k), -np.ones(k)))
+        matrix = csr_matrix((coef, (row, column)), shape=(r.equations + k, n + 2 * k))
         self.matrix = matrix[: r.equations, :n].tocsr()
         self.tied = np.diff(r.by_cell[0])[senses.cell] > 0
         """Which cells at risk are in an equation: the others never fall short."""
+        self.last = senses.sense
         no_end = np.full(k, np.inf)
         self.lp = WarmLp(
             LinearModel(
-                cost=np.zeros(n + k),
-                lower=np.concatenate((problem.lo / self.unit, -no_end)),
-                upper=np.concatenate((problem.hi / self.unit, no_end)),
+                cost=np.concatenate((np.zeros(n), self.cost, self.cost)),
+                lower=np.concatenate((problem.lo / self.unit, np.zeros(2 * k))),
+                upper=np.concatenate((problem.hi / self.unit, no_end, no_end)),
                 indptr=matrix.indptr.astype(np.int64),
                 indices=matrix.indices.astype(np.int64),
                 coefs=matrix.data,
@@ -73,6 +78,12 @@ class Shortage:
                 row_upper=np.concatenate((np.zeros(r.equations), no_end)),
             )
         )
+
+    def widen(self, room: Room) -> None:
+        """Give cells another room."""
+        self.problem = self.problem.within(room)
+        self.prover = Prover(self.problem.relations, room, self.prover.senses)
+        self.lp.restrict(np.arange(self.cells), self.problem.lo / self.unit, self.problem.hi / self.unit)
 
     def find(self, senses: Senses, budget: Budget) -> Nearest | None:
         """What comes nearest to the levels asked; None where there is no answer in time."""
@@ -101,10 +112,12 @@ class Shortage:
         """Deviations, and the prices of the equations."""
         n, k, least = self.cells, self.many, level / self.factor / self.unit
         rises, most = senses.sense > 0, np.where(self.tied, most / self.unit, 0.0)
+        if int((senses.sense != self.last).sum()) > MANY:
+            self.lp.start_over()
+        self.last = senses.sense
         rows = np.arange(self.rows, self.rows + k)
         self.lp.restrict_rows(rows, np.where(rises, least, -np.inf), np.where(rises, np.inf, -least))
-        self.lp.restrict(np.arange(n, n + k), np.where(rises, 0.0, -most), np.where(rises, most, 0.0))
-        self.lp.reprice(np.concatenate((np.zeros(n), senses.sense * self.cost)))
+        self.lp.restrict(np.arange(n, n + 2 * k), np.zeros(2 * k), np.tile(most, 2))
         try:
             outcome = self.lp.solve(budget=budget)
         except SolverError:

@@ -14,38 +14,45 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cellward.exact import Ints
+from cellward.protect.adjustment.caps import Caps
 from cellward.protect.adjustment.clauses import refutation, settle
 from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, PublishedGrid
 from cellward.protect.adjustment.equation import least_bending
-from cellward.protect.adjustment.needs import DOWN, UP
+from cellward.protect.adjustment.needs import DOWN, UP, Room
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.adjustment.shortage import Nearest, Shortage
 from cellward.solve.budget import Budget
 from cellward.table.relations import Relations
 
-MOST_ROUNDS = 400
+MOST_ROUNDS = 500
 LONG = 12
 """Conflicts of more cells than this say little: the cells that the nearest moves send the other way are turned with them."""
 MOST_TURNS = 2
 """How often one cell is turned for that reason."""
 FEW = 64
 """Cells that can be turned up to which a conflict that is not proven rules out nothing but the senses at hand."""
-SEARCHED = 0.7
-"""The share of the time that is searched; the rest is for what can be fallen back upon."""
-PATIENT = 60
-"""Rounds after which all up and all down are looked at, to fall back upon."""
+CAPPED, SEARCHED = 0.25, 0.7
+"""The share of the time left after which all caps are widened, and that after which only what can be fallen back upon is looked at."""
+PATIENCE, LEAST_PATIENT, MOST_PATIENT = 200_000, 3, 40
+"""Rounds after which all caps are widened, each time: so many by cells, between these."""
+PATIENT_WITH_TOTALS = 4
+"""How many times as many where only grand totals are left to give way."""
+FALLING_BACK = 200
+"""Rounds after which all up and all down are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """Senses after the search: ``found`` when a table reaches every level; ``short``: how many fall short of it in the nearest table seen.
+    """Senses after the search: ``found`` when a table reaches every level, in the ``room`` that caps leave; ``short``: how many fall short in the
+    nearest table seen.
 
     ``tree``: the proof that no senses do, in preorder: places of cells to branch on (down, then up) and conflicts; empty where there is none.
     """
 
     senses: Senses
     found: bool
+    room: Room
     short: int = 0
     rounds: int = 0
     tree: tuple[int | Conflict, ...] = ()
@@ -88,29 +95,36 @@ def alike(relations: Relations, lo: Ints, hi: Ints, senses: Senses) -> Senses:
     return replace(senses, sense=np.where(turn, -senses.sense, senses.sense))
 
 
-def turn_senses(problem: AdjustmentProblem, senses: Senses, budget: Budget) -> Turned:
+def turn_senses(problem: AdjustmentProblem, senses: Senses, budget: Budget, caps: Caps | None = None) -> Turned:
     """Senses and levels that some table reaches, few turned; or that there are none; or how near one came.
 
-    ``problem`` is the one without the levels.
+    ``problem`` is the one without the levels; ``caps``: how far cells should move at most, unless nothing goes together under them.
     """
     room = problem.room
     assert room is not None
     if senses.secret:
         senses = alike(problem.relations, room.lo, room.hi, senses)
-    return _Search(problem, senses, budget).run()
+    return _Search(problem, senses, budget, caps or Caps.none(room)).run()
 
 
 class _Search:
     """The search for senses, with the conflicts known so far."""
 
-    def __init__(self, problem: AdjustmentProblem, senses: Senses, budget: Budget) -> None:
-        self.drawn, self.rest = senses, budget
-        self.budget = budget if budget.left is None else budget.part(SEARCHED * budget.left)
-        self.shortage = Shortage(problem, senses)
+    def __init__(self, problem: AdjustmentProblem, senses: Senses, budget: Budget, caps: Caps) -> None:
+        self.drawn, self.rest, self.caps = senses, budget, caps
+        self.budget = self._some(budget, SEARCHED)
+        self.capped = self._some(self.budget, CAPPED)
+        self.shortage = Shortage(problem.within(caps.room), senses)
         self.proven: list[Conflict] = []
-        self.clauses: list[tuple[Ints, Ints]] = []
+        self.guessed: list[tuple[Ints, Ints]] = []
+        """Clauses that are not proven: they guide the search, and no more."""
+        self.patient = min(max(PATIENCE // max(problem.relations.cells, 1), LEAST_PATIENT), MOST_PATIENT)
         self.turns = np.zeros(len(senses.cell), np.int64)
         self.best = (len(senses.cell), senses)
+
+    @staticmethod
+    def _some(budget: Budget, share: float) -> Budget:
+        return budget if budget.left is None else budget.part(share * budget.left)
 
     def run(self) -> Turned:
         """The search."""
@@ -122,39 +136,57 @@ class _Search:
             short = int(near.short.sum())
             self.best = min(self.best, (short, senses), key=lambda one: one[0])
             if not short:
-                return Turned(self._lowered(senses), True, rounds=rounds)
-            if not self._learn(senses, near):
+                return self._found(senses, rounds)
+            patient = self.patient * (1 if self.caps.others.any() else PATIENT_WITH_TOTALS)
+            if (rounds % patient == 0 or self.capped.over) and self.caps.capped.any():
+                self._cap(self.caps.wider())
+                self.capped = self._some(self.budget, CAPPED)
+                continue
+            self._learn(senses, near)
+            blocked = [one for one in near.conflicts if not len(one.at)]
+            after = None if blocked or not senses.secret else self._next(senses, near, first=rounds == 1)
+            if after is not None:
+                senses = after
+            elif not self._give_way(blocked or near.conflicts):
                 break
-            if not senses.secret or any(not len(one.at) for one in self.proven):
-                break
-            after = self._next(senses, near, first=rounds == 1)
-            if after is None:
-                break
-            senses = after
-            if rounds == PATIENT and (fallen_back := self._one_way()) is not None:
-                return Turned(self._lowered(fallen_back), True, rounds=rounds)
-        tree = refutation(self.proven)
-        if not tree and senses.secret and (fallen_back := self._one_way()) is not None:
-            return Turned(self._lowered(fallen_back), True, rounds=rounds)
-        return Turned(self.best[1], False, self.best[0], rounds, tree)
+            if rounds == FALLING_BACK and (fallen_back := self._one_way()) is not None:
+                return self._found(fallen_back, rounds)
+        tree = refutation(self.proven) if not self.caps.capped.any() else ()
+        if not tree and self.drawn.secret:
+            self._cap(self.caps.released())
+            if (fallen_back := self._one_way()) is not None:
+                return self._found(fallen_back, rounds)
+        return Turned(self.best[1], False, self.caps.rooms[-1], self.best[0], rounds, tree)
 
-    def _lowered(self, senses: Senses) -> Senses:
+    def _found(self, senses: Senses, rounds: int) -> Turned:
         flipped = int((senses.sense != self.drawn.sense).sum())
-        return replace(self.shortage.lowered(senses, self.rest), flipped=flipped)
+        lowered = replace(self.shortage.lowered(senses, self.rest), flipped=flipped)
+        return Turned(lowered, True, self.caps.room, rounds=rounds)
 
-    def _learn(self, senses: Senses, near: Nearest) -> bool:
-        """The conflicts of these senses; False where there is none."""
+    def _give_way(self, conflicts: Sequence[Conflict]) -> bool:
+        """Let the caps give way that no senses go together under: those of conflicts that no sense resolves; False where there are none."""
+        if not self.caps.capped.any():
+            return False
+        tree = [node for node in refutation(self.proven) if isinstance(node, Conflict)]
+        self._cap(self.caps.without([one.cells for one in (*conflicts, *tree)]) or self.caps.wider())
+        return True
+
+    def _cap(self, caps: Caps) -> None:
+        """Other caps; conflicts that lean on those that gave way are forgotten."""
+        wider = (caps.room.lo < self.caps.room.lo) | (caps.room.hi > self.caps.room.hi)
+        self.caps = caps
+        self.proven = [one for one in self.proven if not wider[one.cells].any()]
+        self.guessed.clear()
+        self.shortage.widen(caps.room)
+
+    def _learn(self, senses: Senses, near: Nearest) -> None:
+        """The conflicts of these senses; where none is proven, that these do not go."""
         self.proven += near.conflicts
-        self.clauses += [(one.at, one.sense) for one in near.conflicts if len(one.at)]
         if not near.conflicts:
-            # A conflict that is not proven guides the search, and no more: what it rules out is not said to be impossible.
             places = np.flatnonzero(senses.turnable)
             if len(places) > FEW and near.unproven:
                 places = np.intersect1d(places, np.concatenate(near.unproven))
-            if len(places):
-                self.clauses.append((places, senses.sense[places]))
-            return bool(len(places))
-        return True
+            self.guessed.append((places, senses.sense[places]))
 
     def _next(self, senses: Senses, near: Nearest, *, first: bool) -> Senses | None:
         """Senses that resolve all conflicts known; in the first round, and where conflicts are long, those that the nearest moves take."""
@@ -168,10 +200,12 @@ class _Search:
             mine = np.zeros(len(senses.cell), bool)
             mine[np.concatenate(long)] = True
             wrong &= mine
-            if wrong.any():
-                self.turns += wrong
-                senses = senses.turned(wrong)
-        sense = settle(self.clauses, senses, self.drawn.sense, self.budget)
+            self.turns += wrong
+            senses = senses.turned(wrong)
+        clauses = [(one.at, one.sense) for one in self.proven] + self.guessed
+        if any(not len(at) for at, _ in clauses):
+            return None
+        sense = settle(clauses, senses, self.drawn.sense, self.budget)
         return None if sense is None else senses.turned(sense != senses.sense)
 
     def _one_way(self) -> Senses | None:

@@ -65,7 +65,9 @@ def with_needs_of_sums(needs: Needs, attackers: Sequence[Attacker], sums: Sequen
             down[k], up[k] = max(down[k], below), max(up[k], above)
     at = np.flatnonzero((up > 0) | (down > 0))
     return Needs(
-        np.concatenate((needs.cell, cells + at)), np.concatenate((needs.up, up[at])), np.concatenate((needs.down, down[at]))
+        np.concatenate((needs.cell, cells + at)),
+        np.concatenate((needs.up, up[at])),
+        np.concatenate((needs.down, down[at])),
     )
 
 
