@@ -21,7 +21,7 @@ Box = tuple[list[int], list[int]]
 
 
 def boxes(table: cw.Table, *, fixed: set[int] | frozenset[int] = frozenset(), zeros_stay: bool = True) -> Iterator[Box]:
-    """For each combination of senses the least and greatest values that cells may be published with; combinations without any for a cell are left out.
+    """For each combination of senses the least and greatest values that cells may be published with; not those that leave a cell without any.
 
     The cells at risk have lpl and upl, of which 0 means not that way.
     """

@@ -19,8 +19,8 @@ from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
-from cellward.protect.adjustment.equation import nearest_whole
 from cellward.protect.adjustment.distance import Distance
+from cellward.protect.adjustment.equation import nearest_whole
 from cellward.protect.adjustment.insiders import Guesses, guesses, worked_out
 from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, capped_room, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.senses import Senses
@@ -56,6 +56,8 @@ MOST_ROUNDINGS = 25
 FEW_CELLS, SNAPPING_S = 600, 20.0
 """Cells that move up to which the least table on the grid is looked for, and for how long."""
 SHOWN = 3
+MOST_TURNED = 1 / 8
+"""The share of the cells at risk that is turned at most for the sake of caps: in small tables senses would be few that anyone has to guess."""
 CAPPED = 0.8
 """The share of the time left after which a table is looked for without caps."""
 LARGEST_WEIGHT = 10**18
@@ -152,7 +154,7 @@ class AdjustmentAttempt(Attempt):
         fixed = self._kept
         if self.method.soft_margins is not None:
             fixed = self.instance.sensitivity.fixed
-        fixed = padded(fixed, self.wide.cells)
+        fixed = np.concatenate((fixed, np.zeros(self.wide.cells - len(fixed), bool)))
         lo, hi = free_room(self.wide, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
         if self.method.max_change is None:
             return lo, hi
@@ -247,12 +249,18 @@ class AdjustmentAttempt(Attempt):
         with blas_threads(self.budget.threads):
             if not len(senses.cell):
                 return self._of(engines.Sensed(untouched(self.relations), senses, Room(lo, hi)))
-            caps = self._caps(senses)
-            if caps is not None and (found := self._of(self._sensed(senses, caps))).publication is not None:
-                return found
-            if caps is not None and (found.status == "infeasible" or self.budget.over):
-                return found
-            return self._of(self._sensed(senses, None))
+            best: Protection | None = None
+            for caps in self._caps(senses):
+                sensed = self._sensed(senses, caps)
+                found = self._of(sensed)
+                if found.status == "infeasible" or (caps is not None and self.budget.over):
+                    return found if best is None else best
+                if found.publication is not None and (
+                    caps is None or sensed.senses.flipped <= MOST_TURNED * len(senses.cell)
+                ):
+                    return found
+                best = best or (found if found.publication is not None else None)
+            return best or found
 
     def _sensed(self, senses: Senses, caps: Caps | None) -> engines.Sensed:
         soft = self.method.soft_levels
@@ -275,23 +283,32 @@ class AdjustmentAttempt(Attempt):
         remedy = "give more time" if self.budget.over else remedy
         return self.failed(f"{reason}; {remedy}", answer.engine, limit_reached=self.budget.over)
 
-    def _caps(self, senses: Senses) -> Caps | None:
-        """How far cells should move at most; none in very large tables, and but for headlines none beside senses that are given."""
-        if self.wide.cells >= engines.DIRECT:
-            return None
+    def _caps(self, senses: Senses) -> Iterator[Caps | None]:
+        """How far cells should move at most, in the order in which that is tried; in very large tables, and last, as far as they like.
+
+        Beside senses that are given there are no caps but for headlines.
+        """
         n, headline, top = self.fine.cells, np.zeros(self.wide.cells, bool), np.zeros(self.wide.cells, bool)
-        if self.method.keeps != "nothing":
-            headline[:n] = headlines(self.fine.relations, first=self.method.keeps == "headlines")
-            top[:n] = headlines(self.fine.relations, first=False)
-            moves = self.wide.a % self.step != 0  # what is off the grid cannot stay
-            moves[self.needs.cell] = True
-            headline, top = headline & ~moves, top & ~moves
-        capped = self.method.secret and not self.method.soft_levels
-        if not capped and not headline.any():
-            return None
-        return Caps.of(
-            self.wide.a, Room(*self.free), senses, headline, top, n, capped=capped, least=2 * (self.step - 1)
-        )
+        if self.wide.cells < engines.DIRECT:
+            if self.method.keeps != "nothing":
+                moves = self.wide.a % self.step != 0  # what is off the grid cannot stay
+                moves[self.needs.cell] = True
+                headline[:n] = headlines(self.fine.relations, first=self.method.keeps == "headlines")
+                top[:n] = headlines(self.fine.relations, first=False)
+                headline, top = headline & ~moves, top & headline & ~moves
+            for capped in (True, False):
+                if self.method.secret if capped else headline.any():
+                    yield Caps.of(
+                        self.wide.a,
+                        Room(*self.free),
+                        senses,
+                        headline,
+                        top,
+                        n,
+                        capped=capped,
+                        least=2 * (self.step - 1),
+                    )
+        yield None
 
     def _cells(self, cells: Ints) -> list[int]:
         """Those that are cells of the table."""
@@ -320,7 +337,8 @@ class AdjustmentAttempt(Attempt):
                 f": {turned.short:,} of {len(sensed.senses.cell):,} cells at risk fall short of their levels in the nearest table seen"
             )
         )
-        remedy = "give more time, or ask for lower levels" if short else "give more time, or another form"
+        cap = "" if self.method.max_change is None else "give a larger max_change, "
+        remedy = f"{cap}give more time, or {'ask for lower levels' if short else 'another form'}"
         reason = f"no adjustment was found{self.within} ({answer.engine}){short}; {remedy}"
         return self.failed(reason, answer.engine, limit_reached=self.budget.over)
 
@@ -358,9 +376,9 @@ class AdjustmentAttempt(Attempt):
             yield from self._snapped(answer, allowed, problem, budget.part(SNAPPING_S))
         yield from self._rounded(answer, allowed, problem, budget, 1)
         if self.method.grid is not None and not np.any(self.wide.a[problem.moving] % self.step) and not budget.over:
-            near = nearest_whole(problem, answer.z, budget)
-            if near is not None and self._holds(self.wide.a + near, allowed):
-                yield self.wide.a + near, allowed, f"{answer.engine}; on the grid by a linear program"
+            whole = nearest_whole(problem, answer.z, budget)
+            if whole is not None and self._holds(self.wide.a + whole, allowed):
+                yield self.wide.a + whole, allowed, f"{answer.engine}; on the grid by a linear program"
         yield from self._rounded(answer, allowed, problem, budget, MOST_ROUNDINGS)
         for near in NEARLY:  # where the room leaves single values, an engine comes only so near to them
             plain = publish.plain(self.wide, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
@@ -456,6 +474,8 @@ class AdjustmentAttempt(Attempt):
 
     def _moved(self, v: Ints) -> Iterator[str]:
         """Which headline totals could not be kept, and whether other cells change by more than one would like."""
+        if self.method.soft_levels:
+            return
         if self.method.keeps != "nothing":
             own = headlines(self.fine.relations, first=self.method.keeps == "headlines")
             moved = np.flatnonzero(own & (v != self.fine.a))
@@ -487,7 +507,8 @@ class AdjustmentAttempt(Attempt):
 
     @property
     def _remedy(self) -> str:
-        return "ask for lower levels, free fixed cells or zeros, choose other senses, or allow soft_levels"
+        cap = "" if self.method.max_change is None else "give a larger max_change, "
+        return f"{cap}ask for lower levels, free fixed cells or zeros, choose other senses, or allow soft_levels"
 
     def _bent(self, v: Ints) -> str:
         """Why what came out is not protected."""

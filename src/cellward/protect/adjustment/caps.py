@@ -20,10 +20,12 @@ from cellward.table.relations import Relations
 
 CHANGES = (Fraction(1, 10), Fraction(1))
 """The shares by which cells that are not at risk change at most, from cap to cap; then as far as need be."""
-TIMES = (5, 50)
+TIMES = (4, 40)
 """How many times their drawn levels cells at risk move at most."""
 HARDLY = Fraction(1, 100)
 """The share by which headline totals change at most that cannot stay."""
+HALF = 2
+"""Senses are looked for in rooms of half the width, at the levels asked: what is drawn above these, up to as much again, then has room too."""
 AT_ONCE = 3
 """Cells of one conflict whose caps give way at once: those with the most room, where it matters least."""
 
@@ -52,9 +54,10 @@ class Caps:
     ) -> Caps:
         """Headlines stay; with ``capped``, changes are held small too, but not below ``least``. What stands after the ``cells`` is no cell."""
         narrow, wide = (
-            _near(a, free, senses, *one, cells, least) if capped else free for one in zip(CHANGES, TIMES, strict=True)
+            _near(a, free, senses, change / HALF, times // HALF, cells, least) if capped else free
+            for change, times in zip(CHANGES, TIMES, strict=True)
         )
-        hardly = _near(a, free, senses, HARDLY, 1, cells, least)
+        hardly = _near(a, free, senses, HARDLY / HALF, 1, cells, least)
         rooms = (
             Room(np.where(headline, 0, narrow.lo), np.where(headline, 0, narrow.hi)),
             Room(np.where(headline, hardly.lo, wide.lo), np.where(headline, hardly.hi, wide.hi)),
@@ -65,10 +68,16 @@ class Caps:
 
     @cached_property
     def room(self) -> Room:
-        """What cells may move by."""
+        """What cells may move by while senses are looked for."""
         at = np.arange(len(self.step))
         lo, hi = (np.stack(ends) for ends in zip(*((one.lo, one.hi) for one in self.rooms), strict=True))
         return Room(lo[self.step, at], hi[self.step, at])
+
+    @property
+    def whole(self) -> Room:
+        """What they may move by once these are found."""
+        free = self.rooms[-1]
+        return Room(np.maximum(free.lo, HALF * self.room.lo), np.minimum(free.hi, HALF * self.room.hi))
 
     @cached_property
     def capped(self) -> Bools:

@@ -40,7 +40,7 @@ def settle(clauses: Sequence[tuple[Ints, Ints]], senses: Senses, drawn: Ints, bu
         indptr=np.concatenate(([0], np.cumsum(length))).astype(np.int64),
         indices=column.astype(np.int64),
         coefs=-taken.astype(float),
-        row_lower=1.0 - np.bincount(row, taken > 0, len(clauses)),
+        row_lower=np.asarray(1.0 - np.bincount(row, taken > 0, len(clauses)), np.float64),
         row_upper=np.full(len(clauses), np.inf),
         integer=np.ones(len(at), bool),
     )

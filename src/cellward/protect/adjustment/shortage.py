@@ -1,7 +1,7 @@
 """Shortage: the moves of the table that come nearest to what senses ask, by a linear program, and the conflicts that its prices prove.
 
-Legend: z deviations, r levels, p and q by how much z falls short of them: z + p − q ≥ r where a cell rises, z + p − q ≤ −r where it falls. Other senses
-are other bounds of these rows alone, so that the prices of the last answer are a start for the next. The costs of p and q are powers of 2 near
+Legend: z deviations, r levels, p and q by how much z falls short of them: z + p − q ≥ r where a cell rises, z + p − q ≤ −r where it falls. Other
+senses are other bounds of these rows alone, so that the prices of the last answer are a start for the next. The costs of p and q are powers of 2 near
 1/level: prices are then whole numbers in the least of them wherever the equations are simple.
 """
 

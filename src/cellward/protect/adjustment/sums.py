@@ -63,6 +63,8 @@ class BySums:
             other = self.otherwise.solve(problem, budget)
             if other is not None:
                 return other
+        if found.x is None:
+            return Continuous("unknown", self.name, words)
         objective = problem.costs.value(found.x)
         bound = min(found.bound - weights[1] * objective, objective)
         return Continuous("optimal" if right else "unknown", self.name, words, found.x, objective, bound, None, check)

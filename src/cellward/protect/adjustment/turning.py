@@ -160,8 +160,9 @@ class _Search:
 
     def _found(self, senses: Senses, rounds: int) -> Turned:
         flipped = int((senses.sense != self.drawn.sense).sum())
+        self.shortage.widen(self.caps.whole)
         lowered = replace(self.shortage.lowered(senses, self.rest), flipped=flipped)
-        return Turned(lowered, True, self.caps.room, rounds=rounds)
+        return Turned(lowered, True, self.caps.whole, rounds=rounds)
 
     def _give_way(self, conflicts: Sequence[Conflict]) -> bool:
         """Let the caps give way that no senses go together under: those of conflicts that no sense resolves; False where there are none."""
