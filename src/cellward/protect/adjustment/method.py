@@ -43,7 +43,9 @@ class ControlledAdjustment(Method):
     risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each cell's level is drawn from the
     key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
     publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum. ``fixed``: cells that keep their
-    value, ``"margins"`` or cells by number or codes. ``soft_margins``: fixed totals may move after all, at so many times their weight.
+    value, ``"margins"`` or cells by number or codes. ``keep``: totals that stay where levels allow it: ``headlines`` (the grand total and the sums it
+    is made of; the default with secret senses), ``total`` or ``nothing``. ``max_change``: the share of its value by which a cell that is not at risk
+    changes at most. ``soft_margins``: fixed totals may move after all, at so many times their weight.
     ``soft_levels``: where no table reaches every level, bend them as little as possible (the result is then not protected). ``zeros_stay``: cells of
     0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure. What attackers ask that know cells is kept as a
     distance; nothing more is claimed against them.
