@@ -270,6 +270,8 @@ class Protection:
         second = None
         if self.sums is not None:
             named = {**OF_SUMS, "of": self.method.get("name", "")}
+            if self.publication is not None and not self.publication.knowledge.intervals:
+                named = {**self.method, "what": OF_SUMS["what"]}
             second = Certificate.of(self.sums, method=named, engine="", **common)
         first = Certificate.of(self.shown, method=self.method, engine=self.engine, sums=second, **common)
         return (first,) if second is None else (first, second)

@@ -235,7 +235,7 @@ def _found(case: _Case, picked: Ints, budget: Budget, *, only_levels: bool) -> A
 def _case_of_sums(case: _Case) -> _Case | None:
     """The same release with the sums of cells at risk as further cells; None where there are none, or nothing is to be said of them."""
     attackers = attackers_of_sums(case.attackers, case.knowledge, len(case.v))
-    if case.a is None or not case.sums or not attackers or not case.knowledge.intervals:
+    if case.a is None or not case.sums or not attackers:
         return None
     asked, many = sensitivity_of_sums(len(case.v), case.sums), len(case.sums)
     return _Case(
@@ -245,7 +245,7 @@ def _case_of_sums(case: _Case) -> _Case | None:
         unbounded(case.lower, -NO_BOUND, many),
         unbounded(case.upper, NO_BOUND, many),
         add_up(case.v, case.sums),
-        publication_of_sums(case.knowledge, many).knowledge,
+        publication_of_sums(case.knowledge, case.sums).knowledge,
         add_up(case.a, case.sums),
         asked.levels,
         asked.unsafe,

@@ -11,6 +11,7 @@ from cellward.audit.evidence import Evidence, show_levels
 from cellward.audit.sums_as_cells import instance_of_sums, publication_of_sums
 from cellward.instance import Instance
 from cellward.objective import Objective
+from cellward.publication.allowed import AllowedSet
 from cellward.publication.publication import Publication
 from cellward.solve.budget import AT_THE_END_S, Budget
 
@@ -40,12 +41,12 @@ class ShownLevels:
     @cached_property
     def sums(self) -> Shown | None:
         """The same seen with the sums of cells at risk as further cells, for what is to be shown of them; None where there are none."""
-        knowledge = self.publication.knowledge
-        extended = instance_of_sums(self.instance, knowledge) if knowledge.intervals else None
+        extended = instance_of_sums(self.instance, self.publication.knowledge)
         if extended is None:
             return None
-        many = len(self.instance.sensitivity.sums)
-        return Shown(extended, publication_of_sums(knowledge, many), Objective(), "feasible").by(self.budget)
+        told = publication_of_sums(self.publication.knowledge, self.instance.sensitivity.sums)
+        allowed = None if told.v is None else AllowedSet(told.v, told.v, np.zeros_like(told.v))
+        return Shown(extended, told, Objective(allowed=allowed), "feasible").by(self.budget)
 
 
 class Shown:
@@ -118,7 +119,8 @@ class Shown:
     def bound(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
         allowed, values = self.sought.allowed, None if self.publication is None else self.publication.v
-        if allowed is None or (self.sought.measure is not None and values is not None):
+        no_bound = self.sought.measure is not None or (self.status == "feasible" and not self.instance.weight.any())
+        if allowed is None or (no_bound and values is not None):
             return nothing_proven()
         # What is not called optimal cannot be proven so: the root's bound is then all there is to get.
         nodes = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from cellward.exact import NO_BOUND, Ints
 from cellward.instance import Instance
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.ranges import Ranges
+from cellward.publication.values import Values
 from cellward.risk.attacker import Attacker
 from cellward.table.cell_sums import CellSum, add_up, with_sums
 from cellward.table.labels import Labels
@@ -54,9 +56,12 @@ def attackers_of_sums(attackers: tuple[Attacker, ...], knowledge: Knowledge, cel
     return tuple(found)
 
 
-def publication_of_sums(knowledge: Knowledge, sums: int) -> Ranges:
-    """What a release tells of its cells as ranges, with nothing of the sums."""
-    return Ranges(unbounded(knowledge.lo, -NO_BOUND, sums), unbounded(knowledge.hi, NO_BOUND, sums))
+def publication_of_sums(knowledge: Knowledge, sums: Sequence[CellSum]) -> Ranges | Values:
+    """What a release tells of its cells as ranges, with nothing of the sums; of values that were only adjusted, what they add up to."""
+    if not knowledge.intervals:
+        assert knowledge.v is not None
+        return Values(Knowledge.adjusted(add_up(knowledge.v, sums)))
+    return Ranges(unbounded(knowledge.lo, -NO_BOUND, len(sums)), unbounded(knowledge.hi, NO_BOUND, len(sums)))
 
 
 def labels_of_sums(labels: Labels, sums: tuple[CellSum, ...]) -> Labels:

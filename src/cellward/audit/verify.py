@@ -942,10 +942,11 @@ def compare_sums(content: Any, of_sums: Any, expected: dict[str, Any] | None = N
     free = ([-INFINITY] * (s.n - n), [INFINITY] * (s.n - n))
     _need(s.n - n == len(s.rows) - m and (s.lower[n:], s.upper[n:]) == free, "its sums are not those of its equations")
     told_first, told_second = check_box(c), check_box(s)
-    _need(
-        s.rule == "interval" and told_second == tuple(map(list.__add__, told_first, free)),
-        "it takes another release to be told",
-    )
+    if c.rule == "adjusted" and c.amount is None:  # no intervals: what is printed adds up to values of the sums
+        right = s.rule == "adjusted" and s.amount is None and c.v is not None and s.v is not None and s.v[:n] == c.v
+    else:
+        right = s.rule == "interval" and told_second == tuple(map(list.__add__, told_first, free))
+    _need(right, "it takes another release to be told")
     _need(
         list(_levels(s, s.levels)) == list(range(n, s.n)), "its levels are not those of every sum and of nothing else"
     )

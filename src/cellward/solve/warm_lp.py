@@ -61,6 +61,9 @@ class WarmLp:
     >>> lp.drop_rows(np.array([0]))
     >>> lp.solve().x.tolist()
     [0.0, 0.875]
+    >>> lp.restrict_rows(np.array([0]), np.array([0.5]), np.array([np.inf]))
+    >>> lp.solve().x.tolist()
+    [0.0, 0.5]
     """
 
     def __init__(self, model: LinearModel) -> None:
@@ -79,6 +82,18 @@ class WarmLp:
         self.model.lower[columns], self.model.upper[columns] = lower, upper
         if self._highs is not None:
             self._highs.changeColsBounds(len(columns), columns.astype(np.int32), lower, upper)
+
+    def restrict_rows(self, rows: Ints, lower: Floats, upper: Floats) -> None:
+        """Give some rows other bounds."""
+        row_lower, row_upper = self.model.row_lower.copy(), self.model.row_upper.copy()
+        row_lower[rows], row_upper[rows] = lower, upper
+        self.model = replace(self.model, row_lower=row_lower, row_upper=row_upper)
+        if self._highs is not None:
+            self._highs.changeRowsBounds(len(rows), rows.astype(np.int32), lower, upper)
+
+    def start_over(self) -> None:
+        """Forget the last basis: where much has changed, the presolve leads there sooner."""
+        self._highs = None
 
     def add_rows(self, indptr: Ints, indices: Ints, coefs: Floats, lower: Floats, upper: Floats) -> None:
         """Rows more, after the others."""

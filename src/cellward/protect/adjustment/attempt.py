@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,13 +16,18 @@ from cellward.exact import LARGEST, Bools, Ints, Numbers
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
+from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
+from cellward.protect.adjustment.equation import nearest_whole
 from cellward.protect.adjustment.insiders import Guesses, guesses, worked_out
-from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, drawn_levels, free_room, given_senses
+from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, capped_room, drawn_levels, free_room, given_senses
 from cellward.protect.adjustment.senses import Senses
+from cellward.protect.adjustment.turning import conflicting
+from cellward.protect.adjustment.widened import padded, widened, with_needs_of_sums
 from cellward.protect.attempt import Attempt
+from cellward.protect.draws import Draws
 from cellward.protect.named_cells import named_cells
 from cellward.protection import Failure, Protection
 from cellward.publication.allowed import AllowedSet
@@ -30,6 +35,8 @@ from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
 from cellward.risk.attacker import Attacker
 from cellward.solve.blas import blas_threads
+from cellward.solve.budget import Budget
+from cellward.table.cell_sums import add_up
 from cellward.table.relations import Relations
 
 if TYPE_CHECKING:
@@ -49,6 +56,10 @@ MOST_ROUNDINGS = 25
 FEW_CELLS, SNAPPING_S = 600, 20.0
 """Cells that move up to which the least table on the grid is looked for, and for how long."""
 SHOWN = 3
+MOST_TURNED = 1 / 8
+"""The share of the cells at risk that is turned at most for the sake of caps: in small tables senses would be few that anyone has to guess."""
+CAPPED = 0.8
+"""The share of the time left after which a table is looked for without caps."""
 LARGEST_WEIGHT = 10**18
 """Weights that would become larger lose their last digits."""
 
@@ -100,6 +111,16 @@ class AdjustmentAttempt(Attempt):
         """The instance in the unit of what is published."""
         return self.instance.finer(self.places)
 
+    @cached_property
+    def wide(self) -> Instance:
+        """The same with its sums at risk as further cells: what is adjusted."""
+        return widened(self.fine)
+
+    @property
+    def draws(self) -> Draws:
+        """Secret draws for cells and sums."""
+        return Draws(self.key, self.wide.labels)
+
     @property
     def factor(self) -> int:
         """How many of these make one of the table's."""
@@ -114,8 +135,10 @@ class AdjustmentAttempt(Attempt):
 
     @cached_property
     def needs(self) -> Needs:
-        """Which cells must move, and how far at least."""
-        return Needs.of(replace(self.fine, attackers=(*self.fine.attackers, *self._insiders_finer)))
+        """Which cells and sums must move, and how far at least."""
+        i, attackers = self.fine, (*self.fine.attackers, *self._insiders_finer)
+        needs = Needs.of(replace(i, attackers=attackers))
+        return with_needs_of_sums(needs, attackers, i.sensitivity.sums, i.cells)
 
     @cached_property
     def _insiders_finer(self) -> tuple[Attacker, ...]:
@@ -131,7 +154,11 @@ class AdjustmentAttempt(Attempt):
         fixed = self._kept
         if self.method.soft_margins is not None:
             fixed = self.instance.sensitivity.fixed
-        return free_room(self.fine, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
+        fixed = np.concatenate((fixed, np.zeros(self.wide.cells - len(fixed), bool)))
+        lo, hi = free_room(self.wide, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
+        if self.method.max_change is None:
+            return lo, hi
+        return capped_room(self.wide.a, (lo, hi), self.method.decimal("max_change"), self.needs.cell, self.fine.cells)
 
     @cached_property
     def distance(self) -> Distance:
@@ -157,8 +184,10 @@ class AdjustmentAttempt(Attempt):
             cut = max(0, int(np.ceil(np.log10(max(most, 1.0) / LARGEST_WEIGHT))))
             weight, second = (np.rint(w * dearer / 10.0**cut).astype(np.int64) for w in (weight, second))
             places -= cut
-        sensitive = np.zeros(i.cells, bool)
+        sensitive = np.zeros(self.wide.cells, bool)
         sensitive[self.needs.cell] = True
+        if len(weight) < self.wide.cells:
+            weight, second = (padded(w, self.wide.cells) for w in (weight, second))
         shares = (o.decimal("first"), o.decimal("second")) if o.norm == "l1-2" else (Fraction(1), Fraction(0))
         delta = o.decimal("delta") if o.norm == "huber" else Fraction(0)
         return Distance(o.norm, weight, second, places, sensitive, shares, delta)  # type: ignore[arg-type]
@@ -166,17 +195,24 @@ class AdjustmentAttempt(Attempt):
     @cached_property
     def relations(self) -> Relations:
         """M·z = 0."""
-        r = self.instance.relations
+        r = self.wide.relations
         return r if not r.rhs.any() else Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs))
 
     def problem(self, room: Room) -> AdjustmentProblem:
         """The continuous problem with this room."""
-        grid = PublishedGrid(self.fine.a, self.step, self.factor)
+        grid = PublishedGrid(self.wide.a, self.step, self.factor)
         return AdjustmentProblem.of(self.relations, room, self.distance, self.instance.decimals, grid)
 
     @property
     def _forms(self) -> tuple[Form, ...]:
         return engines.forms_of(self.method.form)
+
+    @property
+    def _asked(self) -> tuple[Ints, Ints]:
+        """How far cells at risk must move up or down at least so that values on the grid are as far off as is asked; 0: not that way."""
+        n, a, step = self.needs, self.wide.a[self.needs.cell], self.step
+        up, down = -(-(a + n.up) // step) * step - a, a - (a - n.down) // step * step
+        return np.where(n.up > 0, up, 0), np.where(n.down > 0, down, 0)
 
     def senses(self) -> Senses:
         """Senses and levels as given or drawn."""
@@ -184,14 +220,17 @@ class AdjustmentAttempt(Attempt):
         jitter = self.method.jitter
         up = drawn_levels(self.draws, cell, self.needs.up, hi[cell], jitter, self.step, "up")
         down = drawn_levels(self.draws, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
-        can_up, can_down = (up > 0) & (up <= hi[cell]), (down > 0) & (down <= -lo[cell])
+        asked_up, asked_down = self._asked
+        up = np.where(up > 0, np.maximum(up, asked_up), 0)
+        down = np.where(down > 0, np.maximum(down, asked_down), 0)
+        can_up, can_down = (up > 0) & (asked_up <= hi[cell]), (down > 0) & (asked_down <= -lo[cell])
+        up, down = np.minimum(up, np.maximum(hi[cell], asked_up)), np.minimum(down, np.maximum(-lo[cell], asked_down))
         secret = self.method.secret
         if secret:
             sense = np.where(self.draws.bits("sense", cell), UP, DOWN)
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
-            sense = given_senses(self.method.senses, self.instance, cell)
-        asked_up, asked_down = (-(-level // self.step) * self.step for level in (self.needs.up, self.needs.down))
+            sense = given_senses(self.method.senses, self.wide, cell)
         return Senses(cell, sense, up, down, asked_up, asked_down, can_up, can_down, secret)
 
     # ---- the way to a result -------------------------------------------------------------------------------------------------------------------
@@ -199,24 +238,44 @@ class AdjustmentAttempt(Attempt):
     def solve(self) -> Protection:
         """What comes of it."""
         lo, hi = self.free
-        if told := next(worked_out(self.instance, self.insiders, lo == hi, self.budget), None):
+        still = (lo == hi)[: self.instance.cells]
+        if told := next(worked_out(self.instance, self.insiders, still, self.budget), None):
             return self._worked_out(*told)
         senses = self.senses()
         lost = senses.stuck
         if len(lost) and not self.method.soft_levels:
             reason = f"the bounds of {self.names(lost)} leave no value that is far enough off; {self._remedy}"
-            return self.infeasible(reason, "levels of single cells", lost.tolist())
+            return self.infeasible(reason, "levels of single cells", self._cells(lost))
         with blas_threads(self.budget.threads):
-            if len(senses.cell):
-                answer, senses, room = engines.solve_with_senses(
-                    self.problem(Room(lo, hi)), senses, self.budget, self._forms, soft_levels=self.method.soft_levels
-                )
-            else:
-                answer, room = untouched(self.relations), Room(lo, hi)
-            if answer.status == "infeasible" or answer.z is None:
-                return self._without(answer, senses)
-            made = self._published(answer, senses, room)
-            found = next(made, None) if self.method.soft_levels else self.first_protected(made)
+            if not len(senses.cell):
+                return self._of(engines.Sensed(untouched(self.relations), senses, Room(lo, hi)))
+            best: Protection | None = None
+            for caps in self._caps(senses):
+                sensed = self._sensed(senses, caps)
+                found = self._of(sensed)
+                if found.status == "infeasible" or (caps is not None and self.budget.over):
+                    return found if best is None else best
+                if found.publication is not None and (
+                    caps is None or sensed.senses.flipped <= MOST_TURNED * len(senses.cell)
+                ):
+                    return found
+                best = best or (found if found.publication is not None else None)
+            return best or found
+
+    def _sensed(self, senses: Senses, caps: Caps | None) -> engines.Sensed:
+        soft = self.method.soft_levels
+        part = self.budget if caps is None or self.budget.left is None else self.budget.part(CAPPED * self.budget.left)
+        return engines.solve_with_senses(
+            self.problem(Room(*self.free)), senses, part, self._forms, soft_levels=soft, caps=caps
+        )
+
+    def _of(self, sensed: engines.Sensed) -> Protection:
+        """The table published of a continuous optimum, or why there is none."""
+        answer = sensed.answer
+        if answer.status == "infeasible" or answer.z is None:
+            return self._without(sensed)
+        made = (self._made(*one, sensed) for one in self._published(sensed))
+        found = next(made, None) if self.method.soft_levels else self.first_protected(made)
         if found is not None:
             return found
         reason = f"no additive table on {self._grid_words} was found near the optimum ({answer.engine})"
@@ -224,26 +283,70 @@ class AdjustmentAttempt(Attempt):
         remedy = "give more time" if self.budget.over else remedy
         return self.failed(f"{reason}; {remedy}", answer.engine, limit_reached=self.budget.over)
 
+    def _caps(self, senses: Senses) -> Iterator[Caps | None]:
+        """How far cells should move at most, in the order in which that is tried; in very large tables, and last, as far as they like.
+
+        Beside senses that are given there are no caps but for headlines.
+        """
+        n, headline, top = self.fine.cells, np.zeros(self.wide.cells, bool), np.zeros(self.wide.cells, bool)
+        if self.wide.cells < engines.DIRECT:
+            if self.method.keeps != "nothing":
+                moves = self.wide.a % self.step != 0  # what is off the grid cannot stay
+                moves[self.needs.cell] = True
+                headline[:n] = headlines(self.fine.relations, first=self.method.keeps == "headlines")
+                top[:n] = headlines(self.fine.relations, first=False)
+                headline, top = headline & ~moves, top & headline & ~moves
+            for capped in (True, False):
+                if self.method.secret if capped else headline.any():
+                    yield Caps.of(
+                        self.wide.a,
+                        Room(*self.free),
+                        senses,
+                        headline,
+                        top,
+                        n,
+                        capped=capped,
+                        least=2 * (self.step - 1),
+                    )
+        yield None
+
+    def _cells(self, cells: Ints) -> list[int]:
+        """Those that are cells of the table."""
+        return [int(i) for i in cells if i < self.fine.cells]
+
     def _worked_out(self, name: str, cell: int) -> Protection:
         named = self.instance.labels.name(cell)
         why = f"attacker {name} works out {named} from its own cells and those that stay as they are, whatever is published of the others"
         remedy = "free fixed cells, or round or perturb the table"
         return self.infeasible(f"{why}; {remedy}", "sums of what an insider knows", [cell])
 
-    def _without(self, answer: Continuous, senses: Senses) -> Protection:
-        if answer.status == "infeasible":
-            names = ", ".join(self.instance.labels.name(int(i)) for i in senses.conflict[:SHOWN])
-            where = f", {names} among the cells that cannot be far enough off together," if names else ""
+    def _without(self, sensed: engines.Sensed) -> Protection:
+        """Why there is no adjustment: none can be, which is proven, or none was found."""
+        answer, turned = sensed.answer, sensed.turned
+        if turned is not None and turned.tree:
+            cells = conflicting(turned.tree, sensed.senses)
+            where = (
+                f", {self.names(cells)} among the cells that cannot be far enough off together" if len(cells) else ""
+            )
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
-            return self.infeasible(reason, answer.engine, senses.conflict.tolist())
-        reason = f"no adjustment was found{self.within} ({answer.engine}; {self.took}); give more time, or another form"
+            return self.infeasible(reason, answer.engine, self._cells(cells))
+        short = (
+            ""
+            if turned is None or turned.found
+            else (
+                f": {turned.short:,} of {len(sensed.senses.cell):,} cells at risk fall short of their levels in the nearest table seen"
+            )
+        )
+        cap = "" if self.method.max_change is None else "give a larger max_change, "
+        remedy = f"{cap}give more time, or {'ask for lower levels' if short else 'another form'}"
+        reason = f"no adjustment was found{self.within} ({answer.engine}; {self.took}){short}; {remedy}"
         return self.failed(reason, answer.engine, limit_reached=self.budget.over)
 
     # ---- what is published ---------------------------------------------------------------------------------------------------------------------
 
     def allowed(self, room: Room) -> AllowedSet:
         """What may be published with this room, on the grid."""
-        a = self.fine.a
+        a = self.wide.a
         lo, hi = a + room.lo, a + room.hi
         stays = room.lo == room.hi
         step = np.where(stays, 0, self.step)
@@ -252,55 +355,62 @@ class AdjustmentAttempt(Attempt):
             hi = np.where(stays, hi, hi // self.step * self.step)
         return AllowedSet(lo, hi, np.where(lo < hi, step, 0))
 
-    def _published(self, answer: Continuous, senses: Senses, room: Room) -> Iterator[Protection]:
+    def _published(self, sensed: engines.Sensed) -> Iterator[tuple[Ints, AllowedSet, str]]:
+        """Additive tables within the room, on the grid, next to the optimum: with what was allowed, and the engine."""
+        answer, room, budget = sensed.answer, sensed.room, self.budget
         allowed = self.allowed(room)
         assert answer.z is not None
         if len(allowed.empty):
             return
         problem = self.problem(room)
         if answer.whole is not None:
-            yield self._made(self.fine.a + answer.whole, allowed, answer, senses, answer.engine)
+            yield self.wide.a + answer.whole, allowed, answer.engine
             return
-        plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), PLAIN)
+        plain = publish.plain(self.wide, answer.z, self.factor, min(PLAIN_PLACES, self.places), PLAIN)
         if plain is not None and self._holds(plain, allowed):
-            yield self._made(plain, allowed, answer, senses, answer.engine)
+            yield plain, allowed, answer.engine
         quick = len(problem.moving) <= FEW_CELLS or (
             self.relations.array_shape is None and self.relations.network is not None
         )
         if self.method.grid is not None and quick:
-            yield from self._snapped(answer, senses, allowed, problem, SNAPPING_S)
-        yield from self._rounded(answer, senses, allowed, problem)
+            yield from self._snapped(answer, allowed, problem, budget.part(SNAPPING_S))
+        yield from self._rounded(answer, allowed, problem, budget, 1)
+        if self.method.grid is not None and not np.any(self.wide.a[problem.moving] % self.step) and not budget.over:
+            whole = nearest_whole(problem, answer.z, budget)
+            if whole is not None and self._holds(self.wide.a + whole, allowed):
+                yield self.wide.a + whole, allowed, f"{answer.engine}; on the grid by a linear program"
+        yield from self._rounded(answer, allowed, problem, budget, MOST_ROUNDINGS)
         for near in NEARLY:  # where the room leaves single values, an engine comes only so near to them
-            plain = publish.plain(self.fine, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
+            plain = publish.plain(self.wide, answer.z, self.factor, min(PLAIN_PLACES, self.places), near)
             if plain is not None and self._holds(plain, allowed):
-                yield self._made(plain, allowed, answer, senses, answer.engine)
-        if not self.budget.over:
-            yield from self._snapped(answer, senses, allowed, problem, None)
+                yield plain, allowed, answer.engine
+        if not budget.over:
+            yield from self._snapped(answer, allowed, problem, budget)
 
     def _snapped(
-        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem, seconds: float | None
-    ) -> Iterator[Protection]:
+        self, answer: Continuous, allowed: AllowedSet, problem: AdjustmentProblem, budget: Budget
+    ) -> Iterator[tuple[Ints, AllowedSet, str]]:
         """Tables on the grid by the rounding machinery, which looks for the least one next to the optimum."""
         assert answer.z is not None
-        for v, engine in publish.snapped(self.fine, problem, answer.z, allowed, self.factor, self.budget.part(seconds)):
+        for v, engine in publish.snapped(self.wide, problem, answer.z, allowed, self.factor, budget):
             if self._holds(v, allowed):
-                yield self._made(v, allowed, answer, senses, f"{answer.engine}; on the grid by {engine}")
+                yield v, allowed, f"{answer.engine}; on the grid by {engine}"
 
     def _rounded(
-        self, answer: Continuous, senses: Senses, allowed: AllowedSet, problem: AdjustmentProblem
-    ) -> Iterator[Protection]:
-        """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside."""
-        leaves = publish.RoundedLeaves.of(self.fine, problem, self.factor, self.step)
+        self, answer: Continuous, allowed: AllowedSet, problem: AdjustmentProblem, budget: Budget, most: int
+    ) -> Iterator[tuple[Ints, AllowedSet, str]]:
+        """The leaves of the optimum rounded; where that leaves the room, those of an optimum a little inside, up to ``most`` times in all."""
+        leaves = publish.RoundedLeaves.of(self.wide, problem, self.factor, self.step)
         if leaves is None:
             return
         z, lo, hi, unit = answer.z, problem.lo, problem.hi, self.step / self.factor
-        for turn in range(MOST_ROUNDINGS):
+        for turn in range(most):
             assert z is not None
             v = leaves.rounded(z)
             if self._holds(v, allowed):
                 if self.method.grid is not None and self.distance.norm != "linf":
-                    v = leaves.descended(v, allowed, self.budget)
-                yield self._made(v, allowed, answer, senses, f"{answer.engine}; leaves rounded")
+                    v = leaves.descended(v, allowed, budget)
+                yield v, allowed, f"{answer.engine}; leaves rounded"
                 return
             if self.method.grid is None:  # room for the rounding of its leaves costs a cell next to nothing
                 margin = 2.0**turn * unit * np.sqrt(leaves.parts)
@@ -312,18 +422,21 @@ class AdjustmentAttempt(Attempt):
                     lo + np.where(below > 0, below + unit / 2, 0.0),
                     hi - np.where(above > 0, above + unit / 2, 0.0),
                 )
-            if np.any(lo > hi) or self.budget.over:
+            if np.any(lo > hi) or budget.over or turn + 1 == most:
                 return
-            z = engines.again(problem.between(lo, hi), self.budget, answer, self._forms).z
+            z = engines.again(problem.between(lo, hi), budget, answer, self._forms).z
             if z is None:
                 return
 
     def _holds(self, v: Ints, allowed: AllowedSet) -> bool:
-        return not len(allowed.outside(v)) and not self.fine.relations.residual(v).any()
+        return not len(allowed.outside(v)) and not self.wide.relations.residual(v).any()
 
-    def _made(self, v: Ints, allowed: AllowedSet, answer: Continuous, senses: Senses, engine: str) -> Protection:
-        """A table as a result; one that does not hold is the engine's fault."""
-        objective = self.distance.exact(v - self.fine.a, self.fine.decimals)
+    def _made(self, v: Ints, allowed: AllowedSet, engine: str, sensed: engines.Sensed) -> Protection:
+        """A table as a result; one that does not hold is the engine's fault. What stands for sums is not part of it."""
+        answer, senses = sensed.answer, sensed.senses
+        objective = self.distance.exact(v - self.wide.a, self.fine.decimals)
+        n, m = self.fine.cells, self.fine.relations.equations
+        v = v[:n]
         bound = min(Fraction(answer.bound), objective) if np.isfinite(answer.bound) else Fraction(0)
         near = Fraction(OPTIMAL) * max(objective, Fraction(1, 10**9)) if self.method.grid is None else Fraction(0)
         # On a grid whole costs may prove more than the floats of the bound tell: within their error they are the same.
@@ -334,28 +447,55 @@ class AdjustmentAttempt(Attempt):
         units = 10 ** (self.fine.decimals + self.instance.weight_decimals)
         scale = 10.0 ** (self.instance.decimals + self.instance.weight_decimals)
         sought = replace(
-            self._sought(allowed),
+            self._sought(allowed.permuted(np.arange(n))),
             bound=bound * units,
             tolerance=max(near, error) * units,
-            multipliers=None if answer.multipliers is None else answer.multipliers * scale,
+            multipliers=None if answer.multipliers is None else answer.multipliers[:m] * scale,
         )
+        own = senses.cell[senses.cell < n]
         details = AdjustmentDetails(
             form=answer.form,
             continuous=answer.objective,
             check=answer.check,
             flipped=senses.flipped,
             bent=senses.bent,
-            senses={int(i): int(s) for i, s in zip(senses.cell, senses.sense, strict=True)},
-            levels=dict(zip(senses.cell.tolist(), exact.texts(senses.least, self.fine.decimals), strict=True)),
-            notes=(*self.method.readable(self.places), *([str(self._guesses(v))] if self.insiders else [])),
+            senses={int(i): int(s) for i, s in zip(own, senses.sense[: len(own)], strict=True)},
+            levels=dict(zip(own.tolist(), exact.texts(senses.least[: len(own)], self.fine.decimals), strict=True)),
+            notes=(
+                *self.method.readable(self.places),
+                *self._moved(v),
+                *([str(self._guesses(v))] if self.insiders else []),
+            ),
             insiders=self._guesses(v) if self.insiders else None,
         )
         told = Values(Knowledge.adjusted(v))
         made = self.result_of(told, sought, status=status, engine=engine, details=details)
         return replace(made, failure=Failure(reason=self._bent(v))) if made.protected is False else made
 
+    def _moved(self, v: Ints) -> Iterator[str]:
+        """Which headline totals could not be kept, and whether other cells change by more than one would like."""
+        if self.method.soft_levels:
+            return
+        if self.method.keeps != "nothing":
+            own = headlines(self.fine.relations, first=self.method.keeps == "headlines")
+            moved = np.flatnonzero(own & (v != self.fine.a))
+            risky = np.isin(moved, self.needs.cell)
+            if risky.any():
+                yield f"{self.names(moved[risky])}: headline totals that are at risk themselves, so they could not stay as they are"
+            if not risky.all():
+                yield (
+                    f"{self.names(moved[~risky])}: headline totals that moved, as little as was found to keep every sum and level; name those that "
+                    "must not move as fixed"
+                )
+        if self.method.secret and self.method.max_change is None:
+            safe = np.abs(v - self.fine.a) > CHANGES[0] * np.abs(self.fine.a)
+            safe[self.needs.cell[self.needs.cell < self.fine.cells]] = False
+            if many := int(safe.sum()):
+                yield f"{many:,} cells that are not at risk change by more than {float(CHANGES[0]):.0%}; no table was found in which none does"
+
     def _guesses(self, v: Ints) -> Guesses:
-        return guesses(self.fine, self._insiders_finer, self.needs.cell, v)
+        at_risk = self.needs.cell[self.needs.cell < self.fine.cells]
+        return guesses(self.fine, self._insiders_finer, at_risk, v)
 
     # ---- what is said --------------------------------------------------------------------------------------------------------------------------
 
@@ -367,12 +507,13 @@ class AdjustmentAttempt(Attempt):
 
     @property
     def _remedy(self) -> str:
-        return "ask for lower levels, free fixed cells or zeros, choose other senses, or allow soft_levels"
+        cap = "" if self.method.max_change is None else "give a larger max_change, "
+        return f"{cap}ask for lower levels, free fixed cells or zeros, choose other senses, or allow soft_levels"
 
     def _bent(self, v: Ints) -> str:
         """Why what came out is not protected."""
         n = self.needs
-        z = (v - self.fine.a)[n.cell]
+        z = (add_up(v, self.fine.sensitivity.sums) - self.wide.a)[n.cell]
         near = n.cell[~(((z >= n.up) & (n.up > 0)) | ((-z >= n.down) & (n.down > 0)))]
         return f"levels had to give way so that every sum holds, those of {self.names(near)}; ask for lower levels, or free fixed cells or zeros"
 
@@ -382,10 +523,24 @@ class AdjustmentAttempt(Attempt):
 
     def untold(self) -> tuple[Objective, Knowledge]:
         """Over the room of the cells."""
-        a = self.fine.a
-        lo, hi = self.free
+        a, n = self.fine.a, self.fine.cells
+        lo, hi = (end[:n] for end in self.free)
         return self._sought(AllowedSet(a + lo, a + hi, (lo < hi).astype(np.int64))), Knowledge.adjusted(a)
 
     def _sought(self, allowed: AllowedSet) -> Objective:
-        linear = self.distance.norm == "l1" and self.distance.weight is self.instance.weight
-        return Objective(allowed=allowed, measure=None if linear else self.distance, search=False)
+        linear = self.distance.norm == "l1" and self.method.soft_margins is None
+        measure = None if linear else self.distance.permuted(np.arange(self.fine.cells))
+        return Objective(allowed=allowed, measure=measure, search=False)
+
+    def names(self, cells: Sequence[int] | Ints) -> str:
+        """A few cells, or sums, by name."""
+        n, sums = self.instance.cells, self.instance.sensitivity.sums
+        if not sums or not len(cells) or int(np.max(np.asarray(cells)[:SHOWN])) < n:
+            return super().names(cells)
+        named = (
+            self.instance.labels.name(i)
+            if i < n
+            else f"the sum of {super(AdjustmentAttempt, self).names(sums[i - n].cell)}"
+            for i in map(int, cells[:SHOWN])
+        )
+        return f"{', '.join(named)}{'' if len(cells) <= SHOWN else f' and {len(cells) - SHOWN} more'}"

@@ -153,7 +153,7 @@ def value(problem: AdjustmentProblem, z: Floats) -> float:
 def still_most(problem: AdjustmentProblem, cells: Bools) -> float:
     """The largest w·|z| among those of some cells that are moved by a fixed amount."""
     still = cells & (problem.lo == problem.hi)
-    return float((problem.costs.absolute * np.abs(problem.lo))[still].max(initial=0.0))
+    return float((problem.costs.absolute[still] * np.abs(problem.lo[still])).max(initial=0.0))
 
 
 def capped(problem: AdjustmentProblem, most: Floats) -> Floats:

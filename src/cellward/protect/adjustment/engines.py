@@ -6,11 +6,14 @@ What is taken by itself (AUTO) depends on structure and size; a form that is ask
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
+from cellward.exact import Bools
 from cellward.protect.adjustment import turning
+from cellward.protect.adjustment.caps import Caps
 from cellward.protect.adjustment.cone import ByCones
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form
 from cellward.protect.adjustment.equation import ByEquations
@@ -19,6 +22,7 @@ from cellward.protect.adjustment.needs import Room
 from cellward.protect.adjustment.network import ByNetwork
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.adjustment.sums import BySums
+from cellward.protect.adjustment.turning import Turned
 from cellward.protect.engine import first_answer
 from cellward.solve.budget import Budget
 
@@ -26,6 +30,7 @@ CURVED = ByCones(norms=("l2", "l1-2", "huber"))
 AUTO: tuple[Form, ...] = (
     ByNetwork(fewest=1500),
     ByEquations(norms=("l1",), most=1500),
+    ByEquations(norms=("l1",), most=200_000, loose=True),
     BySums(whole=True, otherwise=ByLeaves()),
     ByLeaves(),
     ByEquations(),
@@ -58,6 +63,23 @@ def again(problem: AdjustmentProblem, budget: Budget, near: Continuous, forms: S
     return Continuous("unknown", near.form, near.engine)
 
 
+DIRECT = 300_000
+"""Cells from which the optimum is looked for before it is known whether senses go together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensed:
+    """The optimum for the senses, some turned or bent where they do not go together, as far as that is allowed; with the room it has.
+
+    ``turned``: how senses were found that go together, or that none were; None: those given do.
+    """
+
+    answer: Continuous
+    senses: Senses
+    room: Room
+    turned: Turned | None = None
+
+
 def solve_with_senses(
     problem: AdjustmentProblem,
     senses: Senses,
@@ -65,37 +87,58 @@ def solve_with_senses(
     forms: Sequence[Form] = AUTO,
     *,
     soft_levels: bool = False,
-) -> tuple[Continuous, Senses, Room]:
-    """The optimum for the senses, some turned or bent where they do not go together, as far as that is allowed; with the room it has.
+    caps: Caps | None = None,
+) -> Sensed:
+    """The optimum for the senses as far as they go together; ``problem`` is the one without the levels.
 
-    ``problem`` is the one without the levels.
+    ``caps``: how far cells should move at most; headlines that cannot stay then move as little as they can, before all others.
     """
     free = problem.room
     assert free is not None
     room = senses.room(free)
-    answer = solve(problem.within(room), budget, forms)
-    if answer.status == "optimal" or budget.over:
-        # That these senses do not go together says nothing of others, for which there is no time.
-        return (answer if answer.status != "infeasible" else replace(answer, status="unknown")), senses, room
-    senses = turning.turn_senses(problem, senses, budget)
-    if len(senses.conflict) and np.any(senses.least > senses.asked):
-        # what is drawn above the levels gives way before a sense is given up
-        lowered = replace(senses.lowered(senses.asked), conflict=senses.conflict[:0])
-        senses = turning.turn_senses(problem, lowered, budget)
-    if len(senses.conflict):
+    if problem.relations.cells >= DIRECT or _by_flow(problem.within(room), forms):
+        answer = solve(problem.within(room), budget, forms)
+        if answer.status == "optimal" or budget.over:
+            return Sensed(answer, senses, room)
+    turned = turning.turn_senses(problem, senses, budget, caps)
+    senses = turned.senses
+    if not turned.found:
         amount = turning.bending(problem, senses, budget) if soft_levels else None
-        if amount is None:  # at the end of the time it says nothing of whether there is a table
-            words = "linear program of bent levels"
-            return Continuous("unknown" if budget.over else "infeasible", "equation", words), senses, room
+        if amount is None:
+            status: Literal["infeasible", "unknown"] = "infeasible" if turned.tree else "unknown"
+            return Sensed(Continuous(status, "equation", "conflicts of senses"), senses, room, turned)
         senses = senses.bending(amount)
-    room = senses.room(free)
+    room = senses.room(turned.room)
+    if caps is not None and turned.found and (less := _nearer(problem.within(room), caps.headline, budget)) is not None:
+        found = solve(problem.within(less), budget, forms)
+        if found.status == "optimal":
+            return Sensed(found, senses, less, turned)
     inside = problem.within(room)
     found = solve(inside, budget, forms)
     if found.status != "optimal" and not budget.over and not len(room.empty):
         found = second_opinion(inside, budget, found)
-    if found.status == "infeasible" and budget.over:  # there was no time to hear the others, or to turn more
-        found = replace(found, status="unknown")
-    return found, senses, room
+    return Sensed(found, senses, room, turned)
+
+
+def _nearer(problem: AdjustmentProblem, near: Bools, budget: Budget) -> Room | None:
+    """The room in which some cells move by no more than they have to: the least Σ w·|z| of these alone, up to a step of the grid."""
+    room, grid, d = problem.room, problem.grid, problem.distance
+    assert room is not None and grid is not None
+    if not np.any(near & (room.lo < room.hi)):
+        return None
+    weight = np.where(near, np.maximum(d.weight, 1), 0)
+    found = ByEquations().solve(replace(problem, distance=replace(d, norm="l1", weight=weight)), budget)
+    if found.z is None:
+        return None
+    most = (np.ceil(np.abs(found.z) * grid.factor / grid.step - 1e-6).astype(np.int64) + 1) * grid.step
+    most = np.where(np.abs(found.z) * grid.factor < 1e-6, 0, most)
+    return Room(np.where(near, np.maximum(room.lo, -most), room.lo), np.where(near, np.minimum(room.hi, most), room.hi))
+
+
+def _by_flow(problem: AdjustmentProblem, forms: Sequence[Form]) -> bool:
+    """Whether a flow tells at once."""
+    first = next((form for form in forms if form.accepts(problem) is None), None)
+    return first is not None and first.name == "network"
 
 
 def second_opinion(

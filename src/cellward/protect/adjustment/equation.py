@@ -22,6 +22,8 @@ from cellward.solve.outcome import Outcome
 
 MODERATE = 10
 """Deviations that must be are at most 2 to this power, and a factor below 2, as the solver sees them."""
+WHOLE = 1e-4
+"""A number of steps this near to a whole one is whole; the table is tested exactly."""
 BENT = 1e-6
 """A level that has to give way by more than this share of itself has to bend."""
 
@@ -68,12 +70,14 @@ class _Parts:
 class ByEquations:
     """The linear program of these norms; ``most``: cells up to which it is taken, None: any number.
 
-    The simplex ends in a vertex: of a small table many deviations are then 0, and most are round.
+    The simplex ends in a vertex: of a small table many deviations are then 0, and most are round. ``loose``: only tables, but arrays, of fewer
+    equations than cells, where it takes few steps.
     """
 
     name: ClassVar[FormName] = "equation"
     norms: tuple[Norm, ...] = ("l1", "linf")
     most: int | None = None
+    loose: bool = False
     solver: Adapter = solve_lp
 
     def accepts(self, problem: AdjustmentProblem) -> str | None:
@@ -83,6 +87,9 @@ class ByEquations:
             return f"form='equation' does not go with norm={norm!r}; use 'leaf', 'cone' or 'auto'"
         if self.most is not None and problem.relations.cells > self.most:
             return f"form='equation' is for tables of up to {self.most:,} cells; use 'leaf' or 'auto'"
+        r = problem.relations
+        if self.loose and (r.array_shape is not None or r.equations >= r.cells):
+            return "form='equation' is for tables of fewer equations than cells; use 'leaf' or 'auto'"
         return None
 
     def solve(self, problem: AdjustmentProblem, budget: Budget) -> Continuous:
@@ -191,6 +198,30 @@ def _unit(*amounts: Floats) -> float:
     """What deviations are counted in, a power of 2, so that those that must be are of moderate size; duals do not depend on it."""
     size = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in amounts), default=0.0)
     return float(2.0 ** max(int(np.floor(np.log2(max(size, 1.0)))) - MODERATE, 0))
+
+
+def nearest_whole(problem: AdjustmentProblem, z: Floats, budget: Budget) -> Ints | None:
+    """Deviations in whole steps of the grid next to z, in units of what is published; None where the linear program does not end in such.
+
+    The least Σ w·|z′ − t| with t the steps nearest to z. Bounds and kinks are whole, so a vertex is, where the equations are near to a network.
+    """
+    room, grid, w = problem.room, problem.grid, problem.costs
+    assert room is not None and grid is not None
+    lo, hi = -(-room.lo // grid.step), room.hi // grid.step
+    target = np.clip(np.rint(z * (grid.factor / grid.step)).astype(np.int64), lo, hi)
+    r = problem.relations
+    left = -r.sums(r.coefs * target[r.indices])
+    around = replace(problem, lo=(lo - target).astype(float), hi=(hi - target).astype(float), room=None, grid=None)
+    parts = _Parts.of(around)
+    weight = w.absolute + w.square + w.huber
+    outcome, _ = _ask(
+        weight[parts.cell], parts.lower, parts.upper, _equations(parts), left.astype(float), left.astype(float), budget
+    )  # fmt: skip
+    if outcome.x is None:
+        return None
+    d = parts.values(outcome.x)
+    whole = np.rint(d)
+    return (target + whole.astype(np.int64)) * grid.step if np.abs(d - whole).max(initial=0.0) <= WHOLE else None
 
 
 def least_bending(

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 MOST = 4500
 """Numbers u up to which the matrix NᵀDN is formed (160 MB)."""
 ACCURACY = 1e-9
-ROUGH = 1e-6
-LITTLE = 1e-3
-"""How much the cells that are not at risk count while senses are looked for."""
 
 
 class _Classes:
@@ -158,46 +155,6 @@ class ByLeaves:
         z, words = classes.spread(found.x), f"{words}, then least L1"
         second = checked(problem, self.name, words, z, first.multipliers)
         return second if second.status == "optimal" else first
-
-
-class Nearest:
-    """Moves of the table that come near to given ones of some cells: the least Σ |z − target|/size of these, and a little of all others."""
-
-    def __init__(self, problem: AdjustmentProblem, cell: Ints) -> None:
-        self.problem, self.form = problem, problem.compact
-        self.classes = _Classes(problem, self.form)
-        place = np.full(problem.relations.cells, -1, np.int64)
-        place[self.classes.cell] = np.arange(len(self.classes.cell))
-        self.at = place[cell]
-        """Where the given cells are among those that move; −1: not there."""
-        self.of = np.append(self.classes.of, -1)[self.at]
-        self.sign = np.append(self.classes.sign, 1)[self.at]
-        others = self.classes.total(problem.costs.absolute + problem.costs.huber + problem.costs.square)
-        self.others = LITTLE * others / max(float(others.max(initial=0.0)), 1e-300)
-
-    def find(self, target: Floats, size: Floats, budget: Budget) -> Floats | None:
-        """Deviations of all cells; of cells that move alike the farthest target counts."""
-        form, mine = self.form, self.at >= 0
-        centre, weight = np.zeros(form.classes), self.others.copy()
-        weight /= float(np.median(size)) if len(size) else 1.0
-        order = np.flatnonzero(mine)[np.argsort(np.abs(target[mine]), kind="stable")]
-        centre[self.of[order]] = (self.sign * target)[order]
-        weight[self.of[order]] = 1 / size[order]
-        low, high = self.classes.box(self.problem.lo, self.problem.hi)
-        if np.any(low > high) or not form.matrix.shape[1]:
-            return None
-        found = interior_point(
-            form.matrix,
-            form.condition,
-            form.rhs,
-            form.constant - centre,
-            Rows.box(low - centre, high - centre),
-            absolute=weight,
-            square=np.zeros(form.classes),
-            accuracy=ROUGH,
-            budget=budget,
-        )
-        return self.classes.spread(found.x + centre) if np.isfinite(found.x).all() else None
 
 
 def _run(form: Compact, rows: Rows, budget: Budget, **costs: Floats) -> Interior:

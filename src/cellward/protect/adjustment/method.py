@@ -28,6 +28,7 @@ from cellward.table.table import Table
 
 FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
 SENSES = ("secret", "up", "down")
+KEEPS = ("headlines", "total", "nothing")
 JITTER = 1.0
 MOST_DEARER = 10**6
 
@@ -42,7 +43,9 @@ class ControlledAdjustment(Method):
     risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each cell's level is drawn from the
     key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
     publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum. ``fixed``: cells that keep their
-    value, ``"margins"`` or cells by number or codes. ``soft_margins``: fixed totals may move after all, at so many times their weight.
+    value, ``"margins"`` or cells by number or codes. ``keep``: totals that stay where levels allow it: ``headlines`` (the grand total and the sums it
+    is made of; the default with secret senses), ``total`` or ``nothing``. ``max_change``: the share of its value by which a cell that is not at risk
+    changes at most. ``soft_margins``: fixed totals may move after all, at so many times their weight.
     ``soft_levels``: where no table reaches every level, bend them as little as possible (the result is then not protected). ``zeros_stay``: cells of
     0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure. What attackers ask that know cells is kept as a
     distance; nothing more is claimed against them.
@@ -95,6 +98,16 @@ class ControlledAdjustment(Method):
         Cells(("margins",)),
         "margins, or a cell that keeps its value (its codes A,B; its number in a JJ file); repeatable.",
     )
+    keep: str | None = option(
+        None,
+        Word(KEEPS),
+        "Totals that stay as they are where levels allow it: headlines (the grand total and the sums it is made of), total, or nothing.",
+    )
+    max_change: float | None = option(
+        None,
+        Number(0, 100, "the share by which a cell that is not at risk may change at most, such as 0.1", above=True),
+        "Cells that are not at risk change by at most this share of their value, such as 0.1.",
+    )
     soft_margins: float | None = option(
         None,
         Number(
@@ -120,10 +133,8 @@ class ControlledAdjustment(Method):
                 "soft_margins: no cells are fixed that could move after all; give fixed='margins' too, or leave it out"
             )
 
-    def accepts(self, instance: Instance) -> str | None:
-        """Any table without sums of cells at risk."""
-        if instance.sensitivity.sums:
-            return "sums of cells are at risk too, which an adjustment cannot show to be safe; round or perturb the table, or name their cells"
+    def accepts(self, instance: Instance) -> str | None:  # noqa: ARG002
+        """Any table."""
         return None
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
@@ -158,12 +169,22 @@ class ControlledAdjustment(Method):
 
     def decimal(self, name: str) -> Fraction:
         """An option that is a decimal number, exactly."""
-        given = {"delta": self.delta, "first": self.shares[0], "second": self.shares[1]}[name]
-        what = "delta" if name == "delta" else "shares"
+        options = {
+            "delta": self.delta,
+            "first": self.shares[0],
+            "second": self.shares[1],
+            "max_change": self.max_change,
+        }
+        given, what = options[name], "shares" if name in ("first", "second") else name
         number = Fraction(exact.scale_one(given, 12, what, strict=True), 10**12)
         if number < 0 or (name == "delta" and number == 0):
             raise InputError(f"{what}: {given} is not a positive number; give one such as 0.001")
         return number
+
+    @property
+    def keeps(self) -> str:
+        """Which totals stay where they can: unless told, headlines; nothing beside senses that are given, as the papers have it."""
+        return self.keep or ("headlines" if self.secret else "nothing")
 
     @property
     def secret(self) -> bool:

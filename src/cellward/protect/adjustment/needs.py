@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -73,6 +74,22 @@ def free_room(instance: Instance, fixed: Bools, *, zeros_stay: bool, at_risk: In
         zero[at_risk] = False
         stays |= zero
     return np.where(stays, 0, lo), np.where(stays, 0, hi)
+
+
+def capped_room(
+    a: Ints, room: tuple[Ints, Ints], share: Fraction, at_risk: Ints, cells: int, least: int = 0
+) -> tuple[Ints, Ints]:
+    """The room in which cells that are not at risk change by at most a share of their value, or ``least``.
+
+    What stands after the ``cells`` is no cell.
+    """
+    numerator, denominator = share.numerator, share.denominator
+    most = np.array([abs(x) * numerator // denominator for x in a.tolist()], np.int64)
+    open_ = np.arange(len(a)) >= cells
+    open_[at_risk] = True
+    most = np.where(open_, 2 * LARGEST, np.maximum(most, least))
+    lo, hi = room
+    return np.maximum(lo, -most), np.minimum(hi, most)
 
 
 def drawn_levels(draws: Draws, cell: Ints, level: Ints, room: Ints, jitter: float, step: int, side: str) -> Ints:

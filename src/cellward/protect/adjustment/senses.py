@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +29,6 @@ class Senses:
     secret: bool
     flipped: int = 0
     bent: int = 0
-    conflict: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def least(self) -> Ints:
@@ -56,6 +55,11 @@ class Senses:
     def turnable(self) -> Bools:
         """Which may be turned."""
         return np.asarray(np.where(self.sense > 0, self.can_down, self.can_up) & self.secret)
+
+    @property
+    def one_way(self) -> Bools:
+        """Which have no choice."""
+        return np.asarray(~(self.can_up & self.can_down) | (not self.secret))
 
     def turned(self, which: Bools) -> Senses:
         """With some turned."""
