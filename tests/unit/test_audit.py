@@ -317,7 +317,7 @@ def test_knowledge_of_small_counts_needs_bounds():
     v = np.array([5])
     with pytest.raises(cw.InputError, match="needs the public lower bounds"):
         cw.Knowledge.rounded(v, v, small="up")
-    with pytest.raises(cw.InputError, match="'down' is not known; use 'free', 'up' or 'zero'"):
+    with pytest.raises(cw.InputError, match="'down' is not known; use 'free', 'up', 'zero' or 'only'"):
         cw.Knowledge.rounded(v, v, small="down", lower=v)
 
 

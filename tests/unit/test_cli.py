@@ -289,7 +289,7 @@ def test_bad_options_of_an_adjustment_are_one_sentence(tmp_path, levels, run, op
 def test_a_perturbation_is_proposed_where_no_rounding_exists(tmp_path):
     cw.write(causey_cox_ernst(), tmp_path / "cube.csv")
     reading = ["--dims", "axis0,axis1,axis2", "--value", "value"]
-    done = piped("round", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
+    done = piped("round", tmp_path / "cube.csv", *reading, "--base", 2, "--max-steps", 1, "--out", tmp_path / "out")
     assert done.returncode == 1
     assert "cellward perturb" in done.stdout
     done = piped("perturb", tmp_path / "cube.csv", *reading, "--base", 2, "--out", tmp_path / "out")
@@ -439,7 +439,7 @@ def test_levels_are_met_or_nothing_is_written_unless_they_are_ignored(tmp_path, 
         8,
     )  # 10, 5 and 15, not 5, 5 and 10
     cw.write(cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], upl=[8]), source)
-    refused = run("round", source, "--out", tmp_path / "out")
+    refused = run("round", source, "--max-steps", "1", "--out", tmp_path / "out")
     assert refused.code == 1
     assert "cell 0 cannot be kept 8 above from attacker external, whatever is published" in refused.out
     assert not (tmp_path / "out").exists()
@@ -453,7 +453,7 @@ def test_more_steps_where_none_will_do(tmp_path, run):
     source = tmp_path / "t.csv"
     source.write_text("a,n,s,up\nx,7,u,6\ny,12,s,0\n")
     reading = ("--dims", "a", "--value", "n", "--status", "s", "--upl", "up")
-    short = run("round", source, *reading, "--base", "4", "--out", tmp_path / "one")
+    short = run("round", source, *reading, "--base", "4", "--max-steps", "1", "--out", tmp_path / "one")
     assert short.code == 1 and "(x) cannot be kept 6 above from attacker external" in short.out
     said = run("round", source, *reading, "--base", "4", "--max-steps", "3", "--out", tmp_path / "two")
     assert said.code == 0 and "multiples less than 2 bases away" in said.out
@@ -510,11 +510,11 @@ def test_weights_of_the_table_are_used_on_request(tmp_path, run):
 
 def test_infeasible_exits_1_and_writes_nothing(tmp_path, run):
     source = cw.write(causey_cox_ernst(), tmp_path / "t.jj")
-    said = run("round", source, "--base", 2, "--out", tmp_path / "out")
+    said = run("round", source, "--base", 2, "--max-steps", 1, "--out", tmp_path / "out")
     assert (said.code, said.err) == (1, "")
     assert said.out.startswith("infeasible: ")
     assert said.out.rstrip().endswith("Nothing was written.")
-    as_json = run("round", source, "--base", 2, "--out", tmp_path / "out", "--json")
+    as_json = run("round", source, "--base", 2, "--max-steps", 1, "--out", tmp_path / "out", "--json")
     facts = json.loads(as_json.out)
     assert (as_json.code, list(facts)) == (1, [*KEYS, "reason"])
     assert as_json.err.startswith("cellward: no table of neighbouring multiples keeps every sum")

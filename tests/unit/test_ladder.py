@@ -111,6 +111,13 @@ def test_the_command_line_and_jobs_take_auto_and_python_one():
     assert from_texts(cw.ControlledRounding, {"unbiased": True}).max_steps == "auto"  # which then takes one step
 
 
+@pytest.mark.parametrize("most", ["auto", 3, {0: 1, 1: 2}])
+def test_a_base_of_one_unit_is_not_helped_by_more_steps(most):
+    """Every value is a multiple of it: with two steps the levels would hold on paper, and the least table be the true one."""
+    table = cw.Table.from_equations([7, 4, 11], [[1, 1, -1]], sensitive=[0], spl=[1])
+    assert cw.ControlledRounding(1, max_steps=most).protect(table).status == "infeasible"
+
+
 # ---- rounded leaves ----------------------------------------------------------------------------------------------------------------------------
 
 

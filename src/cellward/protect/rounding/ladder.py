@@ -35,7 +35,7 @@ FIRST_SHARE = 0.4
 
 def climb(attempt: RoundingAttempt, most: Any) -> Protection:
     """The first result on the ladder that is one; ``none``: no ladder at all."""
-    if most == "none" or most == 1:
+    if most in ("none", 1) or _fine(attempt):
         return attempt.solve()
     if isinstance(most, int):
         return _first(attempt, (np.full_like(attempt.steps, s) for s in range(1, most + 1)))
@@ -43,6 +43,11 @@ def climb(attempt: RoundingAttempt, most: Any) -> Protection:
         given = np.array(by_level(attempt.instance.relations, most, "max_steps"), np.int64)
         return _first(attempt, iter((attempt.steps, given)))
     return _as_few_as_found(attempt)
+
+
+def _fine(attempt: RoundingAttempt) -> bool:
+    """Whether a base is one unit of the table: every value is a multiple of it, so that with more steps the least table is the true one."""
+    return bool(np.any(attempt.base[attempt.rounded] <= attempt.instance.sensitivity.unit))
 
 
 def _first(attempt: RoundingAttempt, ladder: Iterator[Ints]) -> Protection:
