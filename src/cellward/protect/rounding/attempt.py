@@ -96,7 +96,7 @@ class RoundingAttempt(Attempt):
         search = ProtectedSearch(narrowed, watched, partial(self._tried, model), told, self.method.engines)
         found = search.solve()
         if found.status == "infeasible":
-            return self._levels_conflict(model, found)
+            return self._next_step(found) or self._levels_conflict(model, found)
         if found.x is None and search.missing:
             reason = f"no rounding was shown to protect ({found.engine}); of the last one tried: {search.missing}"
             return self.failed(reason, found.engine, limit_reached=self.budget.over)
@@ -134,6 +134,8 @@ class RoundingAttempt(Attempt):
     def _answer(self, model: LatticeModel, solved: LatticeModel, found: Found) -> Protection:
         """The engine's answer as a Protection."""
         if found.status == "infeasible":
+            if more := self._next_step(found):
+                return more
             conflict = of_equations(model, self.budget, self.method.engines)
             why = f"no table of {_multiples(self.steps)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
             return self.infeasible(f"{why}{self._remedy}", found.engine, conflict.cells, conflict.equations)
@@ -151,6 +153,14 @@ class RoundingAttempt(Attempt):
         late = found.status == "feasible" and self.budget.limited
         told = self._knowledge(v, self.method.small_counts)
         return self.result_of(Values(told), sought, status=status, engine=found.engine, limit_reached=late)
+
+    def _next_step(self, found: Found) -> Protection | None:
+        """That there is no such rounding, without a look at why, where one more step is tried next: the time is for that one."""
+        if self.steps >= self.method.max_steps:
+            return None
+        return self.infeasible(
+            f"no table of {_multiples(self.steps)} does ({found.engine}){self._remedy}", found.engine
+        )
 
     @property
     def _remedy(self) -> str:
