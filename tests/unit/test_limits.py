@@ -24,6 +24,8 @@ from cellward.protect.lattice.engines import ENGINES
 from cellward.protect.lattice.problem import Found
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
 from cellward.protect.reserve import MOST, SHOWN_SHARE, reserves
+from cellward.protect.rounding import attempt as rounding_attempt
+from cellward.protect.rounding.conflict import Conflict
 from cellward.solve import alarm as alarms
 from cellward.solve import worker
 from cellward.solve.alarm import WRITING, alarm
@@ -374,3 +376,12 @@ def test_a_terminal_has_a_bar_after_two_seconds(monkeypatch, capsys):
         budget.enter("solving")
         time.sleep(0.2)
     assert "solving" in capsys.readouterr().err
+
+
+def test_no_time_is_spent_on_why_there_is_none_while_more_steps_are_tried(round_by, monkeypatch):
+    looked = []
+    monkeypatch.setattr(rounding_attempt, "of_equations", lambda *_: looked.append(1) or Conflict())
+    asked = []
+    round_by(lambda *_: asked.append(1) or Found("infeasible", "no engine"))
+    p = cw.ControlledRounding(5, max_steps=3).protect(TABLE)
+    assert (p.status, len(asked), len(looked)) == ("infeasible", 3, 1)

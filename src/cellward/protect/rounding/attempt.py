@@ -117,7 +117,7 @@ class RoundingAttempt(Attempt):
             return self._no_levels("what follows from one sum after the other", conflict)
         found = search.solve()
         if found.status == "infeasible":
-            return self._levels_conflict(model, found)
+            return self._levels_conflict(model, found) if self.explains else self._more_is_tried(found)
         if found.x is None and search.missing:
             reason = f"no rounding was shown to protect{self._time_taken} ({found.engine}); of the last one tried: {search.missing}"
             return self.failed(f"{reason}{self._more_steps}", found.engine, limit_reached=self.budget.over)
@@ -138,7 +138,6 @@ class RoundingAttempt(Attempt):
         if plain.status == "infeasible":
             return self._answer(model, model, plain)
         asked = [attacker.asked(self.instance.sensitivity.levels) for attacker in self.instance.attackers]
-        asked = asked if self.explains else []
         conflict = of_levels(self.instance, asked, self._unmeetable, self.budget)
         if self.instance.sensitivity.sums and not self._unmeetable(asking(self.instance, conflict.requirements)):
             conflict = Conflict()
@@ -169,7 +168,9 @@ class RoundingAttempt(Attempt):
     def _answer(self, model: LatticeModel, solved: LatticeModel, found: Found) -> Protection:
         """The engine's answer as a Protection."""
         if found.status == "infeasible":
-            conflict = of_equations(model, self.budget, self.method.engines) if self.explains else Conflict()
+            if not self.explains:
+                return self._more_is_tried(found)
+            conflict = of_equations(model, self.budget, self.method.engines)
             why = f"no table of {_multiples(self._most)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
             return self.infeasible(f"{why}{self._remedy}", found.engine, conflict.cells, conflict.equations)
         if found.x is None or found.bound is None:
@@ -186,6 +187,12 @@ class RoundingAttempt(Attempt):
         late = found.status == "feasible" and self.budget.limited
         told = self._knowledge(v, self._small)
         return self.result_of(Values(told), sought, status=status, engine=found.engine, limit_reached=late)
+
+    def _more_is_tried(self, found: Found) -> Protection:
+        """That there is no such rounding, without a look at why, where more steps are tried next: the time is for those."""
+        return self.infeasible(
+            f"no table of {_multiples(self._most)} does ({found.engine}){self._remedy}", found.engine
+        )
 
     @property
     def _most(self) -> int:

@@ -7,7 +7,7 @@ the search goes on from there. What is published is then what the table needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +38,10 @@ def climb(attempt: RoundingAttempt, most: Any) -> Protection:
     if most in ("none", 1) or _fine(attempt):
         return attempt.solve()
     if isinstance(most, int):
-        return _first(attempt, (np.full_like(attempt.steps, s) for s in range(1, most + 1)))
+        return _first(attempt, [np.full_like(attempt.steps, s) for s in range(1, most + 1)])
     if not isinstance(most, str):
         given = np.array(by_level(attempt.instance.relations, most, "max_steps"), np.int64)
-        return _first(attempt, iter((attempt.steps, given)))
+        return _first(attempt, [attempt.steps, given])
     return _as_few_as_found(attempt)
 
 
@@ -50,11 +50,11 @@ def _fine(attempt: RoundingAttempt) -> bool:
     return bool(np.any(attempt.base[attempt.rounded] <= attempt.instance.sensitivity.unit))
 
 
-def _first(attempt: RoundingAttempt, ladder: Iterator[Ints]) -> Protection:
-    """The first that is not proven to be impossible."""
-    for steps in ladder:
+def _first(attempt: RoundingAttempt, ladder: Sequence[Ints]) -> Protection:
+    """The first that is not proven to be impossible; of the last one, why."""
+    for rung, steps in enumerate(ladder, start=1):
         attempt.budget.watch.anew()
-        found = replace(attempt, steps=steps).solve()
+        found = replace(attempt, steps=steps, explains=rung == len(ladder)).solve()
         if found.status != "infeasible":
             break
     return found
