@@ -39,8 +39,8 @@ LEAST_GAIN = 1e-4
 MOST_NO_GOODS = 3000
 LARGE = 4000
 """Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
-FIRST_SHARE, AUDIT_SHARE = 0.3, 0.6
-"""Of the time left, the part of that search, and the part that showing the levels of one table may take."""
+SOME_SHARE, FIRST_SHARE, AUDIT_SHARE = 0.6, 0.3, 0.6
+"""Of the time left, the part of the search for some table, of that for a better one, and the part that showing the levels of one table may take."""
 
 
 @dataclass
@@ -101,11 +101,10 @@ class ProtectedSearch:
         """The best table of a large problem in a part of the time; some table comes first, for when nothing better does."""
         if self.budget.left is None:
             return self._of(problem, solve(problem, self.budget, self.engines))
-        share = self._share
-        some = self._of(problem, any_table(problem, share, self.engines))
-        if some.status == "infeasible":
+        some = self._of(problem, any_table(problem, self.budget.part(SOME_SHARE * self.budget.left), self.engines))
+        if some.status == "infeasible" or some.x is None:
             return some
-        better = self._of(problem, solve(problem, share, self.engines))
+        better = self._of(problem, solve(problem, self._share, self.engines))
         best = some if better.x is None else better
         if best.x is None or self._protects(best):
             return best
