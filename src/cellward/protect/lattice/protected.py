@@ -87,7 +87,7 @@ class ProtectedSearch:
     def _first(self) -> Found:
         """The least rounding without a look at the levels; of a large problem one that keeps to what they say of single equations."""
         plain = self._problem
-        if plain.size < LARGE or plain.network is not None:
+        if plain.size < LARGE or plain.network is not None or not self.guards:
             return solve(plain, self.budget, self.engines)
         near = self.model.around
         if near is not self.model:
@@ -118,7 +118,8 @@ class ProtectedSearch:
         unshown = np.zeros(0, np.int64)
         while not self.budget.over:
             v = problem.model.values(x)
-            rows = [one.row for guard in self.guards for one in chain_rows(problem.model, guard, v, unshown)]
+            found_rows = (chain_rows(problem.model, guard, v, unshown, self._over) for guard in self.guards)
+            rows = [one.row for some in found_rows for one in some]
             if rows and problem.model is self.model:
                 self.cuts += self._add(rows)
             if not rows and not len(unshown):
@@ -148,6 +149,9 @@ class ProtectedSearch:
             return replace(found, status="unknown")
         x = self.model.steps_of(problem.model.values(found.x))
         return replace(found, status="feasible", x=x, bound=self.model.least_by(found.multipliers))
+
+    def _over(self) -> bool:
+        return self.budget.over
 
     @property
     def _share(self) -> Budget:
