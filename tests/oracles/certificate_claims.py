@@ -106,12 +106,11 @@ def misperturbed(r: Reading) -> bool:
             low, high = (a // q * q, -(-a // q) * q) if q else (a, a)
         low, high = low if least is None else max(low, least), high if most is None else min(high, most)
         runs = own.count == 1 or (own.count > 1 and own.step == 1)
-        lowest = low
         if r.knowledge["form"] == "base" and q and low > 0:
-            lowest = low // q * q  # of a positive bound the multiple below
-        if not runs or not lowest <= own.first <= own.last <= high:
+            low = low // q * q  # of a positive bound the multiple below
+        if not runs or not low <= own.first <= own.last <= high:
             return True
-        if r.knowledge["form"] == "base" and (own.first not in (lowest, low) or own.last != high):
+        if r.knowledge["form"] == "base" and (own.first, own.last) != (low, high):
             return True
     return False
 

@@ -359,7 +359,7 @@ def every():
         "small followers": spared("up", [3, 9, 12], [3, 7, 10], [(1, 7, 1), (5, 13, 1), (10, 15, 5)], (2, 0), (-3, 0), only="1 cells"),
         "perturbation by base": perturbed("base", "strict", [4, 5, 7], [4, 10, 14], [(4, 8, 1), (5, 10, 1), (14, 21, 1)], (1, 0), (-7, 0),
                                           target=[8, 10, 14], objective=4, bound=met),
-        "perturbation by base within bounds": perturbed("base", "paper", [4, 9, 5], [8, 9, 17], [(5, 8, 1), (9, 9, 1), (15, 18, 1)], (2, 0), (-2, 0),
+        "perturbation by base within bounds": perturbed("base", "paper", [4, 9, 5], [8, 9, 17], [(4, 8, 1), (9, 9, 1), (15, 18, 1)], (2, 0), (-2, 0),
                                                         lower=[5, 0, 0], upper=[None, 30, 18], target=[8, 9, 15], objective=6),
         "perturbation by base of some": perturbed("base", "strict", [4, 5, 0], [8, 8, 16], [(4, 8, 1), (5, 10, 1), (16, 16, 0)], (4, -4), (-1, 1),
                                                   target=[8, 10, 16], objective=4),
@@ -851,7 +851,10 @@ class _Oracle:
     def perturbation(self, k):
         assert k["rule"] == "perturbed"
         for i, t in enumerate(_column(k["amount"], self.n)):
-            near = [x for x in range(self.a[i] - t, self.a[i] + t + 1) if _between(self.lower[i], x, self.upper[i])]
+            least = self.lower[i]
+            if k["form"] == "base" and t > 0 and least is not None and least > 0:
+                least = t * (least // t)
+            near = [x for x in range(self.a[i] - t, self.a[i] + t + 1) if _between(least, x, self.upper[i])]
             if k["form"] == "base":
                 ends = (t * (self.a[i] // t), t * -(-self.a[i] // t)) if t > 0 else (self.a[i], self.a[i])
                 assert self.sets[i] == [x for x in near if ends[0] <= x <= ends[1]]

@@ -473,10 +473,11 @@ def _check_perturbation(c: Certificate) -> None:
         down, up = (a % q, -a % q) if by_base and q else (q, q)
         low, high = max(a - down, c.lower[i]), min(a + up, c.upper[i])
         run = allowed and (allowed.step == 1 or not allowed[1:])
-        least = max(a - down, low - low % q) if by_base and q and low > 0 else low  # a positive value may become 0
-        right = run and least <= allowed[0] and allowed[-1] <= high
+        if by_base and q and low > 0:
+            low -= low % q  # a count of at least 1 may become 0
+        right = run and low <= allowed[0] and allowed[-1] <= high
         if by_base:
-            right = right and allowed[0] in (low, least) and allowed[-1] == high
+            right = right and (allowed[0], allowed[-1]) == (low, high)
         if not right:
             raise Refused(f"cell {i} was not free to be perturbed as stated, or free to go further")
 

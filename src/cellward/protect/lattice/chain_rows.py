@@ -11,7 +11,7 @@ a row on the choices of cells with two values, which v violates and every protec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -29,11 +29,13 @@ from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.table.relations import ranges
 
-MOST_ROWS = 400
-"""Rows of one table: the next one has others."""
+MOST_ROWS, MOST_AROUND = 400, 100
+"""Rows of one table, and cells whose surroundings are looked at: the next table has others."""
 
 
-def chain_rows(model: LatticeModel, guard: Capacity, v: Ints, unshown: Ints) -> list[LevelRow]:
+def chain_rows(
+    model: LatticeModel, guard: Capacity, v: Ints, unshown: Ints, over: Callable[[], bool] = lambda: False
+) -> list[LevelRow]:
     """The rows that v violates, one for each level that it fails so, each once; ``unshown``: cells whose levels are not shown otherwise."""
     if not isinstance(guard.told, AroundValue) or guard.cells != guard.instance.cells:
         return []
@@ -47,7 +49,7 @@ def chain_rows(model: LatticeModel, guard: Capacity, v: Ints, unshown: Ints) -> 
         found.setdefault(one.row.mark, one)
         if len(found) >= MOST_ROWS:
             return list(found.values())
-    for one in chain.from_iterable(each.rows_around(unshown) for each in chains):
+    for one in chain.from_iterable(each.rows_around(unshown[:MOST_AROUND], over) for each in chains):
         found.setdefault(one.row.mark, one)
     return list(found.values())
 
@@ -101,12 +103,14 @@ class _Chains:
                         row, Requirement(self.k, *(int(c[j]) for c in (asked.cell, asked.lpl, asked.upl, asked.spl)))
                     )
 
-    def rows_around(self, cells: Ints) -> Iterator[LevelRow]:
+    def rows_around(self, cells: Ints, over: Callable[[], bool]) -> Iterator[LevelRow]:
         """Those of the levels of these cells that the equations of the cells above one of its leaves show to fail."""
         form, r, levels = self.relations.leaf_form, self.relations, self.asked.take(np.isin(self.asked.cell, cells))
         below, above, (ptr, entry) = form.matrix.tocsr(), form.matrix.tocsc(), r.by_cell
         for j, p in enumerate(levels.cell.tolist()):
             leaves = below.indices[below.indptr[p] : below.indptr[p + 1]]
+            if over():
+                return
             if not len(leaves):
                 continue
             leaf = int(leaves[0])

@@ -39,8 +39,8 @@ LEAST_GAIN = 1e-4
 MOST_NO_GOODS = 3000
 LARGE = 4000
 """Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
-FIRST_SHARE, AUDIT_SHARE = 0.3, 0.6
-"""Of the time left, the part of that search, and the part that showing the levels of one table may take."""
+SOME_SHARE, FIRST_SHARE, AUDIT_SHARE = 0.6, 0.3, 0.6
+"""Of the time left, the part of the search for some table, of that for a better one, and the part that showing the levels of one table may take."""
 
 
 @dataclass
@@ -87,7 +87,7 @@ class ProtectedSearch:
     def _first(self) -> Found:
         """The least rounding without a look at the levels; of a large problem one that keeps to what they say of single equations."""
         plain = self._problem
-        if plain.size < LARGE or plain.network is not None:
+        if plain.size < LARGE or plain.network is not None or not self.guards:
             return solve(plain, self.budget, self.engines)
         near = self.model.around
         if near is not self.model:
@@ -101,11 +101,10 @@ class ProtectedSearch:
         """The best table of a large problem in a part of the time; some table comes first, for when nothing better does."""
         if self.budget.left is None:
             return self._of(problem, solve(problem, self.budget, self.engines))
-        share = self._share
-        some = self._of(problem, any_table(problem, share, self.engines))
-        if some.status == "infeasible":
+        some = self._of(problem, any_table(problem, self.budget.part(SOME_SHARE * self.budget.left), self.engines))
+        if some.status == "infeasible" or some.x is None:
             return some
-        better = self._of(problem, solve(problem, share, self.engines))
+        better = self._of(problem, solve(problem, self._share, self.engines))
         best = some if better.x is None else better
         if best.x is None or self._protects(best):
             return best
@@ -119,7 +118,8 @@ class ProtectedSearch:
         unshown = np.zeros(0, np.int64)
         while not self.budget.over:
             v = problem.model.values(x)
-            rows = [one.row for guard in self.guards for one in chain_rows(problem.model, guard, v, unshown)]
+            found_rows = (chain_rows(problem.model, guard, v, unshown, self._over) for guard in self.guards)
+            rows = [one.row for some in found_rows for one in some]
             if rows and problem.model is self.model:
                 self.cuts += self._add(rows)
             if not rows and not len(unshown):
@@ -149,6 +149,9 @@ class ProtectedSearch:
             return replace(found, status="unknown")
         x = self.model.steps_of(problem.model.values(found.x))
         return replace(found, status="feasible", x=x, bound=self.model.least_by(found.multipliers))
+
+    def _over(self) -> bool:
+        return self.budget.over
 
     @property
     def _share(self) -> Budget:

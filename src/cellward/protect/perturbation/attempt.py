@@ -93,7 +93,12 @@ class PerturbationAttempt(Attempt):
             return found if start is None else start
         # The linear program of a large table may take longer than there is time: a rounding to begin with.
         start = self._part(START_SHARE)._start(places)
-        return self._least(watched, lo, hi, places) if start is None else start
+        if start is not None:
+            return start
+        found = self._least(watched, lo, hi, places)
+        if found.status != "failed" or self.intervals.form != "base":
+            return found
+        return self.failed(f"{found.reason}; nor was a rounding to the same multiples shown to protect", found.engine)
 
     def _part(self, share: float) -> PerturbationAttempt:
         """The same with a part of the time that is left."""
@@ -129,7 +134,7 @@ class PerturbationAttempt(Attempt):
         step = 1 if grid is None else int(exact.scale_one(grid, fine.instance.decimals, "grid", strict=True))
         try:
             rounded = self._rounding(fine) if not np.any(fine.amount % step) else None
-            return self._on_whole_grid(fine, step) if rounded is None else rounded
+            return self._on_whole_grid(fine, step) if rounded is None and not self.budget.over else rounded
         except SolverError:
             return None
 
