@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cellward import exact
+from cellward.audit.bound import farkas_leaf
 from cellward.errors import InputError
 from cellward.exact import LARGEST, Bools, Ints, Numbers
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
+from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
@@ -245,7 +247,8 @@ class AdjustmentAttempt(Attempt):
         lost = senses.stuck
         if len(lost) and not self.method.soft_levels:
             reason = f"the bounds of {self.names(lost)} leave no value that is far enough off; {self._remedy}"
-            return self.infeasible(reason, "levels of single cells", self._cells(lost))
+            found = self.infeasible(reason, "levels of single cells", self._cells(lost))
+            return self._with_proof(found, senses, (Conflict.of_nothing(),)) if self._cells(lost) else found
         with blas_threads(self.budget.threads):
             if not len(senses.cell):
                 return self._of(engines.Sensed(untouched(self.relations), senses, Room(lo, hi)))
@@ -310,6 +313,26 @@ class AdjustmentAttempt(Attempt):
                     )
         yield None
 
+    def _with_proof(self, found: Protection, s: Senses, tree: Sequence[int | Conflict]) -> Protection:
+        """The result with the tree of its certificate: branchings between the sides of cells at risk, and conflicts.
+
+        Senses that are given are sides of ``allowed``. A proof that leans on sums at risk is not one of the table's equations alone.
+        """
+        n, m = self.fine.cells, self.fine.relations.equations
+        conflicts = [node for node in tree if isinstance(node, Conflict)]
+        if any(int(one.equation.max(initial=0)) >= m for one in conflicts):
+            return found
+        free = Room(*self.free)
+        allowed = self.allowed(free if s.secret else s.lowered(s.asked).room(free)).permuted(np.arange(n))
+        nodes = tuple(
+            farkas_leaf(node.equation, node.multiplier)
+            if isinstance(node, Conflict)
+            else {"cell": int(s.cell[node]), "at": int(self.fine.a[s.cell[node]] - self.needs.down[node])}
+            for node in tree
+        )
+        sought = replace(found.sought, allowed=allowed, refutation=nodes)
+        return replace(found, sought=sought, shown=None)  # type: ignore[arg-type] # made of the other fields
+
     def _cells(self, cells: Ints) -> list[int]:
         """Those that are cells of the table."""
         return [int(i) for i in cells if i < self.fine.cells]
@@ -329,7 +352,9 @@ class AdjustmentAttempt(Attempt):
                 f", {self.names(cells)} among the cells that cannot be far enough off together" if len(cells) else ""
             )
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
-            return self.infeasible(reason, answer.engine, self._cells(cells))
+            return self._with_proof(
+                self.infeasible(reason, answer.engine, self._cells(cells)), turned.senses, turned.tree
+            )
         short = (
             ""
             if turned is None or turned.found
