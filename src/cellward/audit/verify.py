@@ -126,7 +126,8 @@ def check(content: Any, digest: str | None = None, expected: dict[str, Any] | No
     attackers = check_attackers(c)
     reached = check_witnesses(c, lo, hi, attackers, check_definitions(c))
     shown = check_requirements(c, attackers, reached)
-    if c.rule == "adjusted" and c.amount is None and not c.printed:
+    refuted = isinstance(c.bound, dict) and c.bound.get("value") == "infeasible"
+    if c.rule == "adjusted" and c.amount is None and not c.printed and refuted:
         c.gaps = _gaps(c, attackers)
     bound = check_bound(c)
     proven = bound is not None and bound == (c.objective if c.printed else INFINITY)

@@ -60,6 +60,8 @@ FEW_CELLS, SNAPPING_S = 600, 20.0
 SHOWN = 3
 MOST_TURNED = 1 / 8
 """The share of the cells at risk that is turned at most for the sake of caps: in small tables senses would be few that anyone has to guess."""
+FEW_SENSES = 20
+"""Cells at risk up to which a share of them says little."""
 CAPPED = 0.8
 """The share of the time left after which a table is looked for without caps."""
 LARGEST_WEIGHT = 10**18
@@ -489,6 +491,7 @@ class AdjustmentAttempt(Attempt):
             notes=(
                 *self.method.readable(self.places),
                 *self._moved(v),
+                *self._turned(senses),
                 *([str(self._guesses(v))] if self.insiders else []),
             ),
             insiders=self._guesses(v) if self.insiders else None,
@@ -517,6 +520,14 @@ class AdjustmentAttempt(Attempt):
             safe[self.needs.cell[self.needs.cell < self.fine.cells]] = False
             if many := int(safe.sum()):
                 yield f"{many:,} cells that are not at risk change by more than {float(CHANGES[0]):.0%}; no table was found in which none does"
+
+    def _turned(self, senses: Senses) -> Iterator[str]:
+        """Whether so many senses were turned that those left are few to guess."""
+        if senses.flipped > 2 * MOST_TURNED * len(senses.cell) and len(senses.cell) > FEW_SENSES:
+            yield (
+                f"{senses.flipped:,} of {len(senses.cell):,} cells at risk move the other way than drawn, so that senses are easier to guess; "
+                "give more time, or ask for lower levels"
+            )
 
     def _guesses(self, v: Ints) -> Guesses:
         at_risk = self.needs.cell[self.needs.cell < self.fine.cells]
