@@ -6,9 +6,10 @@ bounds serves all of them. What is no such sum (squares, maxima) is a measure, o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -59,7 +60,8 @@ class Objective:
     values), that of ``aim``, or ``measure`` (the certificate then states the cost and no bound).
 
     ``bound``: the engine's word on the least objective possible, in units of 10^−(decimals + weight_decimals); ``multipliers`` (one an equation) its
-    hint at a proof; ``search``: whether the proof may look for better ones. ``tolerance``: how far from its bound a result may be called optimal
+    hint at a proof; ``search``: whether the proof may look for better ones; ``refutation``: the nodes of a tree that shows that there is no table, in
+    the certificate's form. ``tolerance``: how far from its bound a result may be called optimal
     (methods that work in fractions).
     """
 
@@ -69,6 +71,7 @@ class Objective:
     bound: Fraction | None = None
     multipliers: Floats | None = field(default=None, repr=False)
     search: bool = True
+    refutation: tuple[Mapping[str, Any], ...] = ()
     tolerance: Fraction = Fraction(0)
 
     @property
@@ -84,6 +87,7 @@ class Objective:
             aim=None if self.aim is None else self.aim.permuted(order),
             measure=None if self.measure is None else self.measure.permuted(order),
             multipliers=None if self.multipliers is None else self.multipliers[equations],
+            refutation=tuple(_renumbered(node, np.argsort(order), np.argsort(equations)) for node in self.refutation),
         )
 
     def cost(self, instance: Instance, publication: Publication) -> int | None:
@@ -105,3 +109,11 @@ class Objective:
             return measured * Fraction(10) ** (instance.decimals + instance.weight_decimals)
         cost = self.cost(instance, publication)
         return None if cost is None else self.of_cost(cost)
+
+
+def _renumbered(node: Mapping[str, Any], cell: Ints, equation: Ints) -> Mapping[str, Any]:
+    """A node when cell i becomes cell[i], and equation j equation[j]."""
+    if "cell" in node:
+        return {**node, "cell": int(cell[node["cell"]])}
+    own = sorted(zip((int(equation[j]) for j in node["equation"]), node["multiplier"], strict=True))
+    return {**node, "equation": [j for j, _ in own], "multiplier": [x for _, x in own]}

@@ -32,7 +32,10 @@ def test_infeasible_is_said_where_no_combination_goes_and_only_there(block):
         if p.status == "failed":  # fractions would do, and whole numbers do not
             boxes = every_sense.boxes(table, fixed=fixed, zeros_stay=options["zeros_stay"])
             assert not any(every_sense.goes_whole(table, box) for box in boxes), seed
-        elif p.status != "infeasible":
+        elif p.status == "infeasible":
+            verdict = p.certificate().check()
+            assert verdict and verdict.proven, seed
+        else:
             assert p.protected
     assert {"optimal", "infeasible"} <= said
 
@@ -164,3 +167,29 @@ def test_caps_do_not_take_the_choice_of_senses_away():
     table = table.with_sensitivity(Sensitivity.of(table.cells, [5, 6, 9], level, level, 0 * level))
     drawn = {tuple(cw.ControlledAdjustment().protect(table, key=key_of(k)).details.senses.values()) for k in range(24)}
     assert len(drawn) > 4
+
+
+@pytest.mark.parametrize("sense", ["up", "down"])
+def test_senses_that_are_given_are_proven_not_to_go_together(sense):
+    table = cw.Table.from_equations([10, 20, 30], [[1, 1, -1]], sensitive=[0, 1], lpl=[2, 2], upl=[2, 2])
+    p = cw.ControlledAdjustment(senses=sense, jitter=0, fixed=[2]).protect(table)
+    verdict = p.certificate().check()
+    assert (p.status, verdict.holds, verdict.proven) == ("infeasible", True, True)
+
+
+def test_a_tree_that_leaves_a_side_out_does_not_hold():
+    """Of two cells that add up to a fixed one, one of which may move one way only, far enough, the other has to follow it."""
+    import json
+
+    from cellward.audit import verify
+
+    table = cw.Table.from_equations(
+        [10, 20, 30], [[1, 1, -1]], upper=[30, 21, 30], sensitive=[0, 1], lpl=[4, 0], upl=[4, 2]
+    )
+    p = cw.ControlledAdjustment(fixed=[2], keep="nothing").protect(table, key=key_of(0))
+    assert p.status == "infeasible"
+    content = json.loads(p.certificate().text)
+    assert verify.check(content).proven
+    lower = {**content, "levels": {**content["levels"], "upl": [4, 1]}}
+    with pytest.raises(verify.Refused, match="farkas"):
+        verify.check(lower)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -68,6 +69,17 @@ def prove_bound(
 def nothing_proven() -> BoundProof:
     """No statement about the least objective."""
     return _proof(None, plain(1), [])
+
+
+def refuted(nodes: Sequence[Mapping[str, Any]]) -> BoundProof:
+    """That there is no table, by a tree at hand."""
+    return _proof("infeasible", plain(1), [dict(node) for node in nodes])
+
+
+def farkas_leaf(equations: Ints, multipliers: Ints) -> Node:
+    """A leaf of a tree: these whole multipliers show that there is no table."""
+    order = np.argsort(equations)
+    return _leaf("farkas", equations[order], multipliers[order], 1)
 
 
 def _proof(value: Fraction | Literal["infeasible"] | None, unit: Unit, tree: list[Node]) -> BoundProof:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cellward.audit.bound import BoundProof, nothing_proven, prove_bound
+from cellward.audit.bound import BoundProof, nothing_proven, prove_bound, refuted
 from cellward.audit.evidence import Evidence, show_levels
 from cellward.audit.sums_as_cells import instance_of_sums, publication_of_sums
 from cellward.instance import Instance
@@ -119,6 +119,8 @@ class Shown:
     def bound(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
         allowed, values = self.sought.allowed, None if self.publication is None else self.publication.v
+        if values is None and self.sought.refutation:
+            return refuted(self.sought.refutation)
         no_bound = self.sought.measure is not None or (self.status == "feasible" and not self.instance.weight.any())
         if allowed is None or (no_bound and values is not None):
             return nothing_proven()

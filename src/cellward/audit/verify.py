@@ -126,6 +126,9 @@ def check(content: Any, digest: str | None = None, expected: dict[str, Any] | No
     attackers = check_attackers(c)
     reached = check_witnesses(c, lo, hi, attackers, check_definitions(c))
     shown = check_requirements(c, attackers, reached)
+    refuted = isinstance(c.bound, dict) and c.bound.get("value") == "infeasible"
+    if c.rule == "adjusted" and c.amount is None and not c.printed and refuted:
+        c.gaps = _gaps(c, attackers)
     bound = check_bound(c)
     proven = bound is not None and bound == (c.objective if c.printed else INFINITY)
     if "weights" not in (expected or {}):
@@ -267,6 +270,7 @@ class Certificate:
         self.objective = None if c["objective"] is None else _of(int, c["objective"], "objective")
         self.status, self.protection = _of(str, c["status"], "status"), _of(str, c["protection"], "protection")
         self.levels, self.definitions, self.bound = c["levels"], c["definitions"], c["bound"]
+        self.gaps: dict[int, tuple[float, float]] = {}  # values that levels leave out: those between
         self.attackers, self.witnesses = _of(list, c["attackers"], "attackers"), _of(list, c["witnesses"], "witnesses")
         _of(str, c["engine"], "engine")
         self.sums = c["sums"]
@@ -770,9 +774,36 @@ def _residue(c: Certificate, g: int, slope: dict[int, int], right: int) -> int:
     return residue
 
 
+def _gaps(c: Certificate, attackers: list[Attacker]) -> dict[int, tuple[float, float]]:
+    """Where nothing is printed, an adjustment was to leave out values nearer than levels allow: those above the first and below the second."""
+    gaps: dict[int, tuple[float, float]] = {}
+    for attacker in attackers:
+        for i, (lpl, upl, spl) in attacker.must.items():
+            either = lpl == upl == 0
+            below, above = gaps.get(i, (INFINITY, -INFINITY))
+            low = c.a[i] - max(lpl, spl) if lpl or either else -INFINITY
+            high = c.a[i] + max(upl, spl) if upl or either else INFINITY
+            gaps[i] = (min(below, low), max(above, high))
+    return gaps
+
+
+def _off(c: Certificate, i: int, r: range) -> range:
+    """What of a set is far enough off, between its ends."""
+    if i not in c.gaps or not r:
+        return r
+    below, above = c.gaps[i]
+    start, stop = r.start, r.stop
+    if start > below:  # so it is not below the gap
+        start = r.stop if above == INFINITY else start + max(0, -(-(int(above) - start) // r.step)) * r.step
+    if r[-1] < above:
+        stop = r.start if below == -INFINITY else min(stop, int(below) + 1)
+    return range(start, stop, r.step)
+
+
 def _least_cost(c: Certificate, nodes: list[Any]) -> Any:
     """The least L over the leaves of the search tree, its nodes in preorder."""
     least: Any = INFINITY
+    sets = [_off(c, i, r) for i, r in enumerate(c.sets)] if c.gaps else c.sets
     waiting: list[dict[int, range]] = [{}]  # what the branchings leave of S_i, for each subtree still to come
     for node in nodes:
         _need(waiting, "the tree goes on behind its end")
@@ -782,12 +813,12 @@ def _least_cost(c: Certificate, nodes: list[Any]) -> Any:
             i, at = _whole(cell, "cell of a branching", 0), _of(int, at, "at of a branching")
             _need(i < c.n, "the tree branches on a cell that is not there")
             c.pay(20 * len(left), listed=2)
-            r = left.get(i, c.sets[i])
+            r = left.get(i, sets[i])
             below = range(r.start, min(r.stop, at + 1), r.step)
             above = range(r.start + max((at - r.start) // r.step + 1, 0) * r.step, r.stop, r.step)
-            waiting += {**left, i: above}, {**left, i: below}
+            waiting += {**left, i: _off(c, i, above)}, {**left, i: _off(c, i, below)}
         else:
-            least = min(least, _leaf(c, node, [left.get(i, r) for i, r in enumerate(c.sets)]))
+            least = min(least, _leaf(c, node, [left.get(i, r) for i, r in enumerate(sets)]))
     _need(not waiting, "the tree ends before its last leaf")
     return least
 

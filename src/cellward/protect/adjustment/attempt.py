@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cellward import exact
+from cellward.audit.bound import farkas_leaf
 from cellward.errors import InputError
 from cellward.exact import LARGEST, Bools, Ints, Numbers
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
+from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import Distance
@@ -58,6 +60,8 @@ FEW_CELLS, SNAPPING_S = 600, 20.0
 SHOWN = 3
 MOST_TURNED = 1 / 8
 """The share of the cells at risk that is turned at most for the sake of caps: in small tables senses would be few that anyone has to guess."""
+FEW_SENSES = 20
+"""Cells at risk up to which a share of them says little."""
 CAPPED = 0.8
 """The share of the time left after which a table is looked for without caps."""
 LARGEST_WEIGHT = 10**18
@@ -245,7 +249,8 @@ class AdjustmentAttempt(Attempt):
         lost = senses.stuck
         if len(lost) and not self.method.soft_levels:
             reason = f"the bounds of {self.names(lost)} leave no value that is far enough off; {self._remedy}"
-            return self.infeasible(reason, "levels of single cells", self._cells(lost))
+            found = self.infeasible(reason, "levels of single cells", self._cells(lost))
+            return self._with_proof(found, senses, (Conflict.of_nothing(),)) if self._cells(lost) else found
         with blas_threads(self.budget.threads):
             if not len(senses.cell):
                 return self._of(engines.Sensed(untouched(self.relations), senses, Room(lo, hi)))
@@ -310,6 +315,26 @@ class AdjustmentAttempt(Attempt):
                     )
         yield None
 
+    def _with_proof(self, found: Protection, s: Senses, tree: Sequence[int | Conflict]) -> Protection:
+        """The result with the tree of its certificate: branchings between the sides of cells at risk, and conflicts.
+
+        Senses that are given are sides of ``allowed``. A proof that leans on sums at risk is not one of the table's equations alone.
+        """
+        n, m = self.fine.cells, self.fine.relations.equations
+        conflicts = [node for node in tree if isinstance(node, Conflict)]
+        if any(int(one.equation.max(initial=0)) >= m for one in conflicts):
+            return found
+        free = Room(*self.free)
+        allowed = self.allowed(free if s.secret else s.lowered(s.asked).room(free)).permuted(np.arange(n))
+        nodes = tuple(
+            farkas_leaf(node.equation, node.multiplier)
+            if isinstance(node, Conflict)
+            else {"cell": int(s.cell[node]), "at": int(self.fine.a[s.cell[node]] - self.needs.down[node])}
+            for node in tree
+        )
+        sought = replace(found.sought, allowed=allowed, refutation=nodes)
+        return replace(found, sought=sought, shown=None)  # type: ignore[arg-type] # made of the other fields
+
     def _cells(self, cells: Ints) -> list[int]:
         """Those that are cells of the table."""
         return [int(i) for i in cells if i < self.fine.cells]
@@ -329,7 +354,9 @@ class AdjustmentAttempt(Attempt):
                 f", {self.names(cells)} among the cells that cannot be far enough off together" if len(cells) else ""
             )
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
-            return self.infeasible(reason, answer.engine, self._cells(cells))
+            return self._with_proof(
+                self.infeasible(reason, answer.engine, self._cells(cells)), turned.senses, turned.tree
+            )
         short = (
             ""
             if turned is None or turned.found
@@ -464,6 +491,7 @@ class AdjustmentAttempt(Attempt):
             notes=(
                 *self.method.readable(self.places),
                 *self._moved(v),
+                *self._turned(senses),
                 *([str(self._guesses(v))] if self.insiders else []),
             ),
             insiders=self._guesses(v) if self.insiders else None,
@@ -492,6 +520,14 @@ class AdjustmentAttempt(Attempt):
             safe[self.needs.cell[self.needs.cell < self.fine.cells]] = False
             if many := int(safe.sum()):
                 yield f"{many:,} cells that are not at risk change by more than {float(CHANGES[0]):.0%}; no table was found in which none does"
+
+    def _turned(self, senses: Senses) -> Iterator[str]:
+        """Whether so many senses were turned that those left are few to guess."""
+        if senses.flipped > 2 * MOST_TURNED * len(senses.cell) and len(senses.cell) > FEW_SENSES:
+            yield (
+                f"{senses.flipped:,} of {len(senses.cell):,} cells at risk move the other way than drawn, so that senses are easier to guess; "
+                "give more time, or ask for lower levels"
+            )
 
     def _guesses(self, v: Ints) -> Guesses:
         at_risk = self.needs.cell[self.needs.cell < self.fine.cells]

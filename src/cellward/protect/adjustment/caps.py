@@ -26,6 +26,7 @@ HARDLY = Fraction(1, 100)
 """The share by which headline totals change at most that cannot stay."""
 HALF = 2
 """Senses are looked for in rooms of half the width, at the levels asked: what is drawn above these, up to as much again, then has room too."""
+LARGE = 20_000
 AT_ONCE = 3
 """Cells of one conflict whose caps give way at once: those with the most room, where it matters least."""
 
@@ -34,25 +35,34 @@ AT_ONCE = 3
 class Caps:
     """Rooms from the narrowest to the widest, and for each cell which of them it has.
 
-    ``headline``: totals that stay, or hardly move; ``top``: the grand totals among them, which give way after all other cells.
+    ``headline``: totals that stay, or hardly move; ``top``: the grand totals among them, which give way after all other cells; ``wished``: those that
+    move as little as they can once senses are found.
     """
 
     rooms: tuple[Room, ...]
     step: Ints
     headline: Bools
     top: Bools
+    wished: Bools
 
     @staticmethod
     def none(free: Room) -> Caps:
         """No caps."""
         none = np.zeros(len(free.lo), bool)
-        return Caps((free,), none.astype(np.int64), none, none)
+        return Caps((free,), none.astype(np.int64), none, none, none)
 
     @staticmethod
     def of(
         a: Ints, free: Room, senses: Senses, headline: Bools, top: Bools, cells: int, *, capped: bool, least: int = 0
     ) -> Caps:
-        """Headlines stay; with ``capped``, changes are held small too, but not below ``least``. What stands after the ``cells`` is no cell."""
+        """Headlines stay; with ``capped``, changes are held small too, but not below ``least``. What stands after the ``cells`` is no cell.
+
+        In tables of LARGE cells headlines are free while senses are looked for, and move as little as they can once they are found: totals that stay
+        tie everything together, and linear programs take many times as long.
+        """
+        wished = headline
+        if len(a) >= LARGE and capped:
+            headline, top = np.zeros_like(headline), np.zeros_like(top)
         narrow, wide = (
             _near(a, free, senses, change / HALF, times // HALF, cells, least) if capped else free
             for change, times in zip(CHANGES, TIMES, strict=True)
@@ -64,7 +74,7 @@ class Caps:
             Room(np.where(headline, wide.lo, free.lo), np.where(headline, wide.hi, free.hi)),
             free,
         )
-        return Caps(rooms, np.zeros(len(a), np.int64), headline, top)
+        return Caps(rooms, np.zeros(len(a), np.int64), headline, top, wished)
 
     @cached_property
     def room(self) -> Room:

@@ -39,6 +39,12 @@ class Conflict:
     multiplier: Ints
     cells: Ints
 
+    @staticmethod
+    def of_nothing() -> Conflict:
+        """Where a single cell has no value left: no equation is needed to show it."""
+        none = np.zeros(0, np.int64)
+        return Conflict(none, none, none, none, none, none)
+
 
 @dataclass(frozen=True, eq=False)
 class Prover:

@@ -109,7 +109,7 @@ def solve_with_senses(
             return Sensed(Continuous(status, "equation", "conflicts of senses"), senses, room, turned)
         senses = senses.bending(amount)
     room = senses.room(turned.room)
-    if caps is not None and turned.found and (less := _nearer(problem.within(room), caps.headline, budget)) is not None:
+    if caps is not None and turned.found and (less := _nearer(problem.within(room), caps.wished, budget)) is not None:
         found = solve(problem.within(less), budget, forms)
         if found.status == "optimal":
             return Sensed(found, senses, less, turned)

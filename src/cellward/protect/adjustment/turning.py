@@ -34,7 +34,7 @@ FEW = 64
 """Cells that can be turned up to which a conflict that is not proven rules out nothing but the senses at hand."""
 CAPPED, SEARCHED = 0.25, 0.7
 """The share of the time left after which all caps are widened, and that after which only what can be fallen back upon is looked at."""
-PATIENCE, LEAST_PATIENT, MOST_PATIENT = 200_000, 3, 40
+PATIENCE, LEAST_PATIENT, MOST_PATIENT = 200_000, 5, 40
 """Rounds after which all caps are widened, each time: so many by cells, between these."""
 PATIENT_WITH_TOTALS = 4
 """How many times as many where only grand totals are left to give way."""
