@@ -79,6 +79,7 @@ def bound_by_lp(monkeypatch):
 def audit_by_lp(monkeypatch):
     """Leave the attackers to linear and integer programs."""
     monkeypatch.setattr(settle, "_structured", lambda questions: False)
+    monkeypatch.setattr(settle, "_leaf_moves", lambda questions: None)
 
 
 def raises(error):

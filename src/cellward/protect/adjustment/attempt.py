@@ -380,7 +380,7 @@ class AdjustmentAttempt(Attempt):
         if self.step > 1:
             lo = np.where(stays, lo, -(-lo // self.step) * self.step)
             hi = np.where(stays, hi, hi // self.step * self.step)
-        return AllowedSet(lo, hi, np.where(lo < hi, step, 0))
+        return AllowedSet(lo, hi, np.where(lo == hi, 0, step))
 
     def _published(self, sensed: engines.Sensed) -> Iterator[tuple[Ints, AllowedSet, str]]:
         """Additive tables within the room, on the grid, next to the optimum: with what was allowed, and the engine."""
