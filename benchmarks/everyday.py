@@ -252,6 +252,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seed", type=int, action="append")
     parser.add_argument("--table", choices=(*COUNTS, *MAGNITUDES), action="append")
+    parser.add_argument("--way", help="only methods that are written with this text, such as base=5")
     parser.add_argument("--only-small", action="store_true", help="only the part on small counts")
     options = parser.parse_args()
     tables = list(options.table or (QUICK if options.quick else (*COUNTS, *MAGNITUDES)))
@@ -266,6 +267,8 @@ def main() -> int:
                 if name in MAGNITUDES and not options.quick:
                     tasks += advised(name, seed, made(place, seed), place)
                 for task in tasks:
+                    if options.way is not None and options.way not in str(task.way):
+                        continue
                     one = run(task, made(place, seed), place)
                     judged(report, one, clock=not options.quick)
                     rows.append(line(one))
@@ -273,7 +276,8 @@ def main() -> int:
         if not options.quick:
             small(report, tables, place)
     if rows:
-        said = f"Tables {', '.join(tables)} at seeds {', '.join(map(str, seeds))}; {LIMIT_S} s a task, two threads, each in a process of its own. "
+        ways = "" if options.way is None else f", only {options.way}"
+        said = f"Tables {', '.join(tables)} at seeds {', '.join(map(str, seeds))}{ways}; {LIMIT_S} s a task, two threads, each in a process of its own. "
         report.sections.insert(
             0,
             said
