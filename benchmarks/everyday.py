@@ -277,7 +277,9 @@ def main() -> int:
             small(report, tables, place)
     if rows:
         ways = "" if options.way is None else f", only {options.way}"
-        said = f"Tables {', '.join(tables)} at seeds {', '.join(map(str, seeds))}{ways}; {LIMIT_S} s a task, two threads, each in a process of its own. "
+        said = (
+            f"Tables {', '.join(tables)} at seeds {', '.join(map(str, seeds))}{ways}; {LIMIT_S} s a task, two threads. "
+        )
         report.sections.insert(
             0,
             said

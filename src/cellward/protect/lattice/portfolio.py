@@ -60,6 +60,8 @@ class Portfolio:
     patience: int = 40
     any_table: bool = False
     """Whether the first table will do."""
+    first_share: float = 1.0
+    """The part of the time left in which a first table must be found, or the search is given up."""
     searcher: Adapter = solve_cpsat
     second: Adapter = solve_mip
     pricer: Adapter = solve_prices
@@ -118,8 +120,6 @@ class _PortfolioSearch:
         try:
             self._first()
             self._improve(beside, priced)
-            if self.table.x is None and not self.verdict and not self.effort.any_table:
-                self._heard(priced.result())
         finally:
             pricing.end()
         if not self.verdict:
@@ -168,7 +168,8 @@ class _PortfolioSearch:
             if self.table.holds(x):  # rows may cut it off
                 self.table.take(x, "rounded leaves")
                 return
-        many = self.budget.part(threads=SEARCHERS)
+        left = self.budget.left
+        many = self.budget.part(None if left is None else self.effort.first_share * left, threads=SEARCHERS)
         outcome = ask(self.effort.searcher, q, columns=q.columns, budget=many, first=True)
         if outcome.x is not None:
             self.table.take(whole(outcome.x), "CP-SAT")

@@ -20,7 +20,8 @@ from cellward.protect.attempt import SHOWN, Attempt, few
 from cellward.protect.lattice.capacity import Capacity, guards
 from cellward.protect.lattice.engines import ANY_TABLE, solve
 from cellward.protect.lattice.model import LatticeModel, allowed_multiples, followers, small_alone, small_ones
-from cellward.protect.lattice.problem import Found, LatticeProblem
+from cellward.protect.lattice.portfolio import Portfolio
+from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
 from cellward.protect.lattice.protected import ProtectedSearch
 from cellward.protect.lattice.told_box import AroundValue
 from cellward.protect.lattice.vertex import lower_bound
@@ -55,6 +56,8 @@ class RoundingAttempt(Attempt):
     """A table known to be allowed, to begin with."""
     explains: bool = True
     """Whether what cannot hold together is looked for where nothing exists."""
+    first_share: float = 1.0
+    """The part of the time in which large tables must have a first rounding."""
 
     def solve(self) -> Protection:
         """What comes of it."""
@@ -66,8 +69,16 @@ class RoundingAttempt(Attempt):
         if self.method.goal == "any":
             return self._answer(model, model, solve(LatticeProblem(model), self._telling(model), ANY_TABLE))
         aimed = self._aimed(model)
-        found = solve(LatticeProblem(aimed), self._telling(aimed), self.method.engines)
+        found = solve(LatticeProblem(aimed), self._telling(aimed), self.engines)
         return self._answer(model, model, found)
+
+    @property
+    def engines(self) -> tuple[LatticeEngine, ...]:
+        """The method's, as patient as they are to be."""
+        share = self.first_share
+        return tuple(
+            replace(one, first_share=share) if isinstance(one, Portfolio) else one for one in self.method.engines
+        )
 
     def _telling(self, model: LatticeModel) -> Budget:
         """The budget of a search whose finds are told in the table's units."""
@@ -97,7 +108,7 @@ class RoundingAttempt(Attempt):
             return replace(model, target=keyed_target(model, self.draws))
         if not self.method.unbiased:
             return model
-        return replace(model, target=unbiased_target(model, self.draws, self.budget, self.method.engines))
+        return replace(model, target=unbiased_target(model, self.draws, self.budget, self.engines))
 
     def _with_levels(self, model: LatticeModel) -> Protection:
         """The least rounding that meets every level."""
@@ -112,7 +123,7 @@ class RoundingAttempt(Attempt):
             reason = f"the levels of single cells leave no rounding: {why}{self._remedy}"
             return self.infeasible(reason, "levels of single cells")
         told = self._telling(narrowed)
-        search = ProtectedSearch(narrowed, watched, partial(self._tried, model), told, self.method.engines)
+        search = ProtectedSearch(narrowed, watched, partial(self._tried, model), told, self.engines)
         if conflict := of_level_rows(narrowed, search.level_rows):
             return self._no_levels("what follows from one sum after the other", conflict)
         found = search.solve()
@@ -134,7 +145,7 @@ class RoundingAttempt(Attempt):
 
     def _levels_conflict(self, model: LatticeModel, found: Found) -> Protection:
         """Whether sums or levels are what cannot hold, and which."""
-        plain = solve(LatticeProblem(model), self.budget, self.method.engines)
+        plain = solve(LatticeProblem(model), self.budget, self.engines)
         if plain.status == "infeasible":
             return self._answer(model, model, plain)
         asked = [attacker.asked(self.instance.sensitivity.levels) for attacker in self.instance.attackers]
@@ -162,7 +173,7 @@ class RoundingAttempt(Attempt):
         narrowed = model.narrowed(*_tightest([guard.room() for guard in watched]))
         if hopeless(narrowed):
             return True
-        search = ProtectedSearch(narrowed, watched, partial(attempt._tried, model), self.budget, self.method.engines)
+        search = ProtectedSearch(narrowed, watched, partial(attempt._tried, model), self.budget, self.engines)
         return search.solve().status == "infeasible"
 
     def _answer(self, model: LatticeModel, solved: LatticeModel, found: Found) -> Protection:
@@ -170,7 +181,7 @@ class RoundingAttempt(Attempt):
         if found.status == "infeasible":
             if not self.explains:
                 return self._more_is_tried(found)
-            conflict = of_equations(model, self.budget, self.method.engines)
+            conflict = of_equations(model, self.budget, self.engines)
             why = f"no table of {_multiples(self._most)} keeps every sum ({found.engine}): {conflict.sentence(self.instance)}"
             return self.infeasible(f"{why}{self._remedy}", found.engine, conflict.cells, conflict.equations)
         if found.x is None or found.bound is None:
@@ -181,7 +192,7 @@ class RoundingAttempt(Attempt):
         if (
             self.method.unbiased or self.method.keyed
         ):  # the least for the table drawn; what the true one could have is bounded from below
-            bound = model.start + lower_bound(LatticeProblem(model), self.budget, self.method.engines)
+            bound = model.start + lower_bound(LatticeProblem(model), self.budget, self.engines)
             status = "optimal" if bound == model.objective(v) else "feasible"
         sought = Objective(allowed=model.allowed, bound=Fraction(bound), multipliers=found.multipliers)
         late = found.status == "feasible" and self.budget.limited

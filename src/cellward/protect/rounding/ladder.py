@@ -29,8 +29,8 @@ FEW_CELLS = 4000
 """Up to so many cells every rung is tried; in larger tables rounded leaves come next."""
 MOST_FOR_SUMS = 3
 """Steps that ``auto`` tries for sums before leaves may go further too."""
-FIRST_SHARE = 0.4
-"""The part of the time for neighbouring multiples where more steps may be taken."""
+FIRST_SHARE, MORE_SHARE = 0.4, 0.7
+"""The part of the time left in which a first rounding to neighbouring multiples must be found, and that for each number of steps after it."""
 
 
 def climb(attempt: RoundingAttempt, most: Any) -> Protection:
@@ -62,38 +62,52 @@ def _first(attempt: RoundingAttempt, ladder: Sequence[Ints]) -> Protection:
 
 def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     """Neighbouring multiples, then sums further and further, then what rounded leaves lead to."""
-    whole, left = attempt.budget, attempt.budget.left
+    whole, large = attempt.budget, attempt.instance.cells > FEW_CELLS
     quick = replace(attempt, explains=False)
-    first = replace(quick, budget=whole if left is None else whole.part(FIRST_SHARE * left)).solve()
+    first = _neighbours(quick, large=large)
     if first.publication is not None or whole.stopped:
         return first
     last, steps = first, attempt.steps
-    if first.status == "infeasible" and attempt.instance.cells <= FEW_CELLS:
-        for steps in _further(attempt):
-            share = None if whole.left is None else FIRST_SHARE * whole.left
+    if first.status == "infeasible":
+        for steps in _further(attempt, large=large):
+            share = None if whole.left is None else MORE_SHARE * whole.left
             whole.watch.anew()
             last = replace(quick, steps=steps, budget=whole.part(share)).solve()
             if last.publication is not None:
                 return _tightened(attempt, last)
             if last.status != "infeasible":
                 break
-    alone = attempt.method.only == "small"
     start = None
-    if not whole.over and (alone or attempt.rounded.all()):
+    alone = attempt.method.only == "small"
+    if not whole.over and (alone or attempt.rounded.all()) and not (large and attempt.levels):
         start = rounded_leaves(attempt.instance, attempt.base, whole, alone=alone)
     if start is None:
-        return replace(attempt, steps=steps).solve() if last.status == "infeasible" else first
+        return replace(attempt, steps=steps).solve() if last.status == "infeasible" else last
     away = np.abs(start - attempt.instance.a) // attempt.base + 1
     whole.watch.anew()
     found = replace(attempt, steps=_by_height(attempt.instance.relations, away), start=start).solve()
     return _tightened(attempt, found) if found.publication is not None else first
 
 
-def _further(attempt: RoundingAttempt) -> Iterator[Ints]:
-    """Sums further than leaves, more from level to level; then all cells alike, which levels of leaves may need."""
+def _neighbours(attempt: RoundingAttempt, *, large: bool) -> Protection:
+    """A rounding to neighbouring multiples; where none is found in a part of the time, none is."""
+    whole, left = attempt.budget, attempt.budget.left
+    if left is None or large:
+        return replace(attempt, first_share=FIRST_SHARE).solve()
+    found = replace(attempt, budget=whole.part(FIRST_SHARE * left)).solve()
+    if found.status != "feasible" or whole.over:
+        return found
+    longer = attempt.solve()
+    worse = longer.objective is None or (found.objective is not None and longer.objective > found.objective)
+    return found if worse else longer
+
+
+def _further(attempt: RoundingAttempt, *, large: bool) -> Iterator[Ints]:
+    """Sums further than leaves, more from level to level (not in large tables, whose leaves are rounded then); and where levels are asked, which may
+    need it of leaves too, all cells alike."""
     height = attempt.instance.relations.height
     highest = int(height.max(initial=0))
-    for most in range(2, min(highest + 1, MOST_FOR_SUMS) + 1):
+    for most in () if large else range(2, min(highest + 1, MOST_FOR_SUMS) + 1):
         yield np.minimum(height + 1, most)
     if attempt.levels:
         for most in range(2, MOST_FOR_SUMS + 1):
