@@ -23,7 +23,8 @@ from cellward.table.relations import Relations
 from cellward.table.table import equation_name, equation_text
 
 UNARY, FEW_CELLS = 16, 4000
-"""Runs of at most so many steps are a column of 0 or 1 each, which a cut can single out, in tables with at most so many free cells."""
+"""Runs of at most so many steps are a column of 0 or 1 each, which a cut can single out, but in tables with more than so many free cells not
+those of cells that follow unit by unit, nor any where a table is known to begin with."""
 
 
 def allowed_multiples(instance: Instance, base: Ints, steps: int | Ints = 1) -> AllowedSet:
@@ -157,7 +158,9 @@ class LatticeModel:
         cost = np.stack((-w * step, w * (np.abs(down + step - t) - np.abs(down - t)), w * step))
         top = np.stack((below, across, many - below - across))
         cell, top, cost = (x.T.ravel() for x in (np.broadcast_to(cell, top.shape), top, cost))
-        single = top <= (UNARY if many_cells <= FEW_CELLS else 1)
+        large = many_cells > FEW_CELLS
+        at_once = np.broadcast_to(large & ((step == 1) | (self.known is not None)), (3, many_cells)).T.ravel()
+        single = top <= np.where(at_once, 1, UNARY)
         repeat = np.where(single, top, 1)
         cell, top, cost = (np.repeat(x, repeat) for x in (cell, np.where(single, 1, top), cost))
         return Columns(cell, top, cost)
