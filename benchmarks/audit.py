@@ -233,12 +233,15 @@ def verify_alone(path: Path) -> tuple[float, float, str]:
 
 def verifier(report: Report, *, quick: bool) -> None:
     """Branch coverage of verify.py by its own tests, and the faults put into it that they find."""
-    root, tests = Path(__file__).parent.parent, "tests/unit/test_verify.py"
+    root, tests = (
+        Path(__file__).parent.parent,
+        [f"tests/unit/test_{name}.py" for name in ("verify", "ladder", "senses")],
+    )
     with tempfile.TemporaryDirectory() as folder:
         data, found = f"--data-file={folder}/data", Path(folder) / "found.json"
         coverage = [sys.executable, "-m", "coverage"]
         subprocess.run(
-            [*coverage, "run", "--branch", data, f"--include={VERIFIER}", "-m", "pytest", "-q", tests],
+            [*coverage, "run", "--branch", data, f"--include={VERIFIER}", "-m", "pytest", "-q", *tests],
             cwd=root,
             check=True,
             capture_output=True,
@@ -247,7 +250,7 @@ def verifier(report: Report, *, quick: bool) -> None:
         totals = json.loads(found.read_text())["totals"]
     missed = totals["missing_lines"] + totals["missing_branches"]
     report.require(missed == 0, f"verifier: {missed} lines or branches are not covered")
-    words = f"{totals['num_statements']} statements and {totals['num_branches']} branches, {missed} of them not covered by `{tests}`"
+    words = f"{totals['num_statements']} statements and {totals['num_branches']} branches, {missed} of them not covered by `{', '.join(tests)}`"
     if not quick:
         done = subprocess.run(
             [sys.executable, "scripts/mutants"], cwd=root, check=False, capture_output=True, text=True

@@ -119,6 +119,15 @@ def secret_key(*what: object) -> bytes:
     return hashlib.sha256(" ".join(map(str, what)).encode()).digest()
 
 
+class Plain(cw.ControlledAdjustment):
+    """Senses and levels as drawn and nothing else: no caps on cells that are not at risk, which are tried only where senses are secret, so that the
+    attacker's trials are what the code does."""
+
+    @property
+    def capped(self) -> bool:
+        return False
+
+
 def adjusted(a: Ints, cells: Ints, levels: Ints, setting: Setting, **options: Any) -> cw.Protection:
     """What the code makes of a table; ``options``: senses and jitter other than the setting's, grid, and the key."""
     key = options.pop("key", None)
@@ -129,9 +138,10 @@ def adjusted(a: Ints, cells: Ints, levels: Ints, setting: Setting, **options: An
         "senses": setting.senses,
         "jitter": setting.jitter,
         "fixed": setting.fixed,
+        "keep": "nothing",
         **options,
     }
-    return cw.ControlledAdjustment(**chosen).protect(made, key=key)
+    return Plain(**chosen).protect(made, key=key)
 
 
 # ---- one cell by itself ------------------------------------------------------------------------------------------------------------------

@@ -313,11 +313,10 @@ def _answer(trap: Trap) -> Any:
     statuses = {"optimal": "optimal", "infeasible": "infeasible", "limit": "unknown", "unsettled": "unknown"}
     verdicts = {"optimal": "optimal", "feasible": "limit", "infeasible": "infeasible", "unknown": "limit"}
 
-    def fake(highspy: Any, model: Any, options: Any, start: Any, gap: float) -> Any:
+    def fake(highspy: Any, model: Any, options: Any, start: Any, gap: float, budget: Any) -> Any:
         def answer(cost: Floats | None) -> Any:
-            return true(
-                highspy, model if cost is None else replace(model, cost=cost.astype(float)), options, start, gap
-            )
+            asked = model if cost is None else replace(model, cost=cost.astype(float))
+            return true(highspy, asked, options, start, gap, budget)
 
         def solve(cost: Floats | None) -> Outcome:
             said = honest if cost is None else answer(cost)
@@ -417,6 +416,7 @@ def _useless_maxima() -> Any:
 
 ALL_TO_MIP = (_engines, StagedFlow(), FlowInWorker(), VertexThenBlocks(whole=-1.0))
 NO_SWAPS = (patch.object, settle, "_structured", lambda questions: False)
+NO_LEAF_MOVES = (patch.object, settle, "_leaf_moves", lambda questions: None)
 NO_POTENTIALS = (patch.object, bound, "potentials", lambda *_: None)
 
 
@@ -437,17 +437,20 @@ PLACES: dict[str, Place] = {
     "HiGHS LP": Place((_lp,)),
     "HiGHS MIP": Place((_mip,), (), _NO_DUALS),
     "flow": Place((_flow,), (), _NO_DUALS[1:]),
-    "audit LP": Place((_maximise,), (NO_SWAPS,), audits=0.3),
-    "audit LP, no bounds": Place((_maximise,), (NO_SWAPS,), audits=1),
+    "audit LP": Place((_maximise,), (NO_SWAPS, NO_LEAF_MOVES), audits=0.3),
+    "audit LP, no bounds": Place((_maximise,), (NO_SWAPS, NO_LEAF_MOVES), audits=1),
     "audit MIP": Place(
-        (lambda trap: _function(linear, "solve_mip", trap),), (NO_SWAPS, (_useless_maxima,)), _NO_DUALS, audits=0.3
+        (lambda trap: _function(linear, "solve_mip", trap),),
+        (NO_SWAPS, NO_LEAF_MOVES, (_useless_maxima,)),
+        _NO_DUALS,
+        audits=0.3,
     ),
     "bound LP": Place(
         (_warm, lambda trap: _function(relaxation, "solve_lp", trap)), (NO_POTENTIALS, (_without_duals,))
     ),
     "inside HiGHS": Place((_answer,), (), _INNER),
     "inside HiGHS, MIP": Place((_answer,), (ALL_TO_MIP,), _INNER),
-    "inside audit LP": Place((_in_warm,), (NO_SWAPS,), _INNER, audits=0.3),
+    "inside audit LP": Place((_in_warm,), (NO_SWAPS, NO_LEAF_MOVES), _INNER, audits=0.3),
     "inside bound LP": Place((_in_warm,), (NO_POTENTIALS, (_without_duals,)), _INNER),
 }
 

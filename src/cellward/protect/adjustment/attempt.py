@@ -302,7 +302,7 @@ class AdjustmentAttempt(Attempt):
                 top[:n] = headlines(self.fine.relations, first=False)
                 headline, top = headline & ~moves, top & headline & ~moves
             for capped in (True, False):
-                if self.method.secret if capped else headline.any():
+                if self.method.capped if capped else headline.any():
                     yield Caps.of(
                         self.wide.a,
                         Room(*self.free),

@@ -187,6 +187,11 @@ class ControlledAdjustment(Method):
         return self.keep or ("headlines" if self.secret else "nothing")
 
     @property
+    def capped(self) -> bool:
+        """Whether cells that are not at risk are held near their values as far as that goes: where senses are drawn."""
+        return self.secret
+
+    @property
     def secret(self) -> bool:
         """Whether senses are drawn from the key."""
         return isinstance(self.senses, str) and self.senses == "secret"

@@ -93,9 +93,12 @@ class PerturbationAttempt(Attempt):
             return found if start is None else start
         # The linear program of a large table may take longer than there is time: a rounding to begin with.
         start = self._part(START_SHARE)._start(places)
-        if start is not None:
+        if start is not None and self.budget.over:
             return start
         found = self._least(watched, lo, hi, places)
+        if start is not None:
+            worse = found.objective is None or (start.objective is not None and found.objective > start.objective)
+            return start if worse else found
         if found.status != "failed" or self.intervals.form != "base":
             return found
         return self.failed(f"{found.reason}; nor was a rounding to the same multiples shown to protect", found.engine)
