@@ -44,6 +44,7 @@ def solve_cpsat(
     budget: Budget | None = None,
     start: Floats | None = None,
     first: bool = False,
+    work: float | None = None,
     crash_dir: Path | None = None,
 ) -> Outcome:
     """Solve a model whose variables, costs, coefficients and row sides are all whole numbers; ``seconds`` is the whole round trip.
@@ -51,6 +52,8 @@ def solve_cpsat(
     At the time limit, and at Ctrl-C, the best point found so far comes back with its bound (``feasible``, ``limit_reached``;
     Ctrl-C also marks it ``interrupted``). ``start`` is a hint, brought to the nearest whole numbers within the bounds; when it
     is a solution, the answer is never worse. ``first`` stops at the first solution. The budget is told of better points and bounds as they are found.
+
+    ``work`` ends the search after so much of CP-SAT's own measure of work, which is the same on any machine.
 
     Without a time limit the same question has the same answer. With several threads that costs seconds even on small models
     (CP-SAT's interleaved search lets its threads meet after rounds of fixed work).
@@ -73,6 +76,7 @@ def solve_cpsat(
         threads=budget.threads,
         seed=budget.seed,
         first=bool(first),
+        work=work,
         notes=budget.tells and budget.watch.listener is not None,
     )
     question = _Question(**{field.name: getattr(model, field.name) for field in fields(LinearModel)}, start=start)
@@ -111,6 +115,7 @@ def solve_cpsat_here(
     budget: Budget | None = None,
     start: Floats | None = None,
     first: bool = False,
+    work: float | None = None,
     notes: bool = False,
 ) -> Outcome:
     """``solve_cpsat`` in this process, which must not have loaded highspy; ``notes``: the worker's parent is told of better points and bounds."""
@@ -127,6 +132,8 @@ def solve_cpsat_here(
     parameters.num_workers = budget.threads
     parameters.random_seed = budget.seed
     parameters.stop_after_first_solution = first
+    if work is not None:
+        parameters.max_deterministic_time = work
     parameters.catch_sigint_signal = False
     if (left := budget.left) is None:
         parameters.interleave_search = budget.threads > 1

@@ -41,6 +41,8 @@ SHARE, LEAST_S, MOST_S = 0.05, 0.5, 3.0
 QUICK = 1 / 3
 """A neighbourhood solved within this part of its time may grow."""
 FORGET = 0.9
+FIRST_WORK, MOST_WORK = 2.0, 1e5
+"""CP-SAT's work for a first table without a time limit, four times as much where there is none, up to this."""
 EXACT_SHARE = 0.5
 """The part of the time left for what a vertex leads to."""
 LARGEST_FREE = 1500.0
@@ -170,11 +172,25 @@ class _PortfolioSearch:
                 return
         left = self.budget.left
         many = self.budget.part(None if left is None else self.effort.first_share * left, threads=SEARCHERS)
-        outcome = ask(self.effort.searcher, q, columns=q.columns, budget=many, first=True)
+        outcome = self._by_work(many) if left is None else self._by_clock(many)
         if outcome.x is not None:
             self.table.take(whole(outcome.x), "CP-SAT")
         elif none_found(outcome, q, "CP-SAT") == "infeasible":
             self.verdict, self.engine = "infeasible", "CP-SAT"
+
+    def _by_clock(self, budget: Budget) -> Outcome:
+        """The first table that any searcher finds."""
+        q = self.table.question
+        return ask(self.effort.searcher, q, columns=q.columns, budget=budget, first=True)
+
+    def _by_work(self, budget: Budget) -> Outcome:
+        """The best table after so much work, and more as long as there is none: which searcher comes first would be a matter of chance."""
+        q, work = self.table.question, FIRST_WORK
+        while True:
+            outcome = ask(self.effort.searcher, q, columns=q.columns, budget=budget, work=work)
+            if outcome.x is not None or outcome.status == "infeasible" or outcome.interrupted or work > MOST_WORK:
+                return outcome
+            work *= 4
 
     @property
     def _going(self) -> bool:
