@@ -128,6 +128,7 @@ def test_what_is_being_written_is_written(rings_at_once):
     budget.enter(WRITING)
     with alarm(budget):
         time.sleep(0.1)
+    assert budget.over  # and nothing rang
 
 
 def test_without_a_limit_or_beside_another_alarm_nothing_rings(rings_at_once):

@@ -1,5 +1,7 @@
 """Large tables that are no network: some table at once, a floor proven by prices, and neighbourhoods along the codes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bank import causey_cox_ernst
@@ -121,6 +123,25 @@ def test_what_a_search_leaves_unsettled_is_unknown(problem):
     without = Portfolio(fewest=1, pricer=nothing, patience=3).solve(problem, Budget())
     assert without.x is not None
     assert without.bound >= problem.model.least()
+
+
+def test_a_claim_of_the_interior_point_that_there_is_no_table_is_not_taken(problem, exact):
+    """A vertex is asked instead; and where a table is known the claim is false."""
+
+    def liar(*_, **__):
+        return Outcome(status="infeasible", solver="liar")
+
+    for budget in (Budget(), Budget(time_limit_s=20, threads=2)):
+        found = Portfolio(fewest=1, pricer=liar, patience=3).solve(problem, budget)
+        assert int(problem.model.columns.cost @ found.x) == int(problem.model.columns.cost @ exact.x)
+
+
+def test_what_a_vertex_proves_is_not_what_the_table_at_hand_costs(problem, exact):
+    """Where few steps are wanted as well as a small cost, the least table may not be the one that is kept."""
+    known = problem.model.values(exact.x)
+    model = replace(problem.model, known=known)
+    found = Portfolio(fewest=1, open_share=1.0).solve(LatticeProblem(model), Budget())
+    assert found.bound <= int(model.columns.cost @ exact.x)
 
 
 def test_any_multipliers_prove_a_floor_and_prices_the_best(problem, exact):

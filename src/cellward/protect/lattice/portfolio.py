@@ -95,6 +95,7 @@ class _PortfolioSearch:
         self.rng = np.random.default_rng(budget.seed)
         self.duals: Floats | None = None
         self.verdict: Literal["", "infeasible", "vertex"] = ""
+        """That there is no table, by CP-SAT or by a vertex; or that a vertex is to be asked."""
         self.engine = ""
 
     def run(self) -> Found:
@@ -136,8 +137,8 @@ class _PortfolioSearch:
         found = self.effort.exact.solve(self.table.problem, self.budget.part(half))
         if found.x is not None:
             self.table.take(found.x, found.engine)
-            if found.status == "optimal":
-                self.table.floor = max(self.table.floor, self.table.value)
+            if found.bound is not None:
+                self.table.floor = max(self.table.floor, -(-found.bound // self.table.unit))
         elif found.status == "infeasible" and self.table.x is None:
             self.verdict, self.engine = "infeasible", found.engine
 
@@ -148,11 +149,11 @@ class _PortfolioSearch:
         return ask(self.effort.pricer, q, columns=q.columns, rows=q.rows, budget=budget)
 
     def _heard(self, outcome: Outcome) -> None:
-        """Believe of the prices what they prove; an open share that is small asks for a vertex."""
+        """Believe of the prices what they prove; an open share that is small asks for a vertex, and so does a claim that there is no table."""
         if self.duals is not None or self.verdict:
             return
         if outcome.status == "infeasible":
-            self.verdict, self.engine = "infeasible", outcome.solver
+            self.verdict = "vertex" if self.table.x is None else ""
         elif outcome.row_duals is not None and outcome.x is not None:
             self.duals = self.table.prices_of_all(outcome.row_duals)
             self.table.raise_floor(self.duals)

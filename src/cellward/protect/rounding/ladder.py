@@ -81,9 +81,9 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     alone = attempt.method.only == "small"
     if not whole.over and (alone or attempt.rounded.all()) and not (large and attempt.levels):
         start = rounded_leaves(attempt.instance, attempt.base, whole, alone=alone)
-    if start is None:
+    away = None if start is None else np.abs(start - attempt.instance.a) // attempt.base + 1
+    if away is None or int(away.max(initial=1)) > MOST_STEPS:
         return replace(attempt, steps=steps).solve() if last.status == "infeasible" else last
-    away = np.abs(start - attempt.instance.a) // attempt.base + 1
     whole.watch.anew()
     found = replace(attempt, steps=_by_height(attempt.instance.relations, away), start=start).solve()
     return _tightened(attempt, found) if found.publication is not None else first

@@ -143,11 +143,11 @@ class ControlledRounding(Method):
         """The least rounding that keeps every sum and meets every level, with as few steps as it takes; or the proof that there is none."""
         base = amounts(instance, self.base, "base")
         rounded = self._rounded(instance, base)
-        most = self.max_steps if isinstance(self.max_steps, int) else MOST_STEPS
-        _refuse_overflow(instance, base, most)
+        _refuse_overflow(instance, base, self.max_steps if isinstance(self.max_steps, int) else 1)
         check_grid(instance, np.where(rounded, base, 1))
         attempt = RoundingAttempt(self, instance, budget, key, base, rounded, np.ones(instance.cells, np.int64))
-        found = climb(attempt, "none" if self._neighbours_only else self.max_steps)
+        climbs = isinstance(self.max_steps, int) or not _overflow(instance, base, MOST_STEPS)
+        found = climb(attempt, self.max_steps if climbs and not self._neighbours_only else "none")
         return self._with_proposal(found) if found.status == "infeasible" else found
 
     @property
@@ -252,15 +252,23 @@ class ControlledRounding(Method):
 
 
 def _refuse_overflow(instance: Instance, base: Ints, steps: int) -> None:
-    """Everything below counts in int64; Σ |m|·steps·base bounds it all, since M·(lo − a) is what the model's right-hand sides are made of."""
+    """Refuse what would leave int64."""
+    if sentence := _overflow(instance, base, steps):
+        raise InputError(sentence)
+
+
+def _overflow(instance: Instance, base: Ints, steps: int) -> str:
+    """Why so many steps would leave int64, in which everything counts; empty where they do not.
+
+    Σ |m|·steps·base bounds it all, since M·(lo − a) is what the model's right-hand sides are made of.
+    """
     r = instance.relations
     most = int(base.max(initial=0)) * steps
     if most * max(r.largest * r.longest, int(instance.weight.max(initial=0)) * instance.cells) < 2**62:
-        return
+        return ""
     sizes = np.abs(r.coefs).astype(float) * base[r.indices].astype(float) * steps
     if float(np.bincount(r.row, sizes, minlength=1).max()) >= 2**62:
-        raise InputError("base times coefficients exceed 2^62 in an equation; choose a smaller base or a larger unit")
+        return "base times coefficients exceed 2^62 in an equation; choose a smaller base or a larger unit"
     if float(instance.weight.astype(float) @ base.astype(float)) * steps >= 2**62:
-        raise InputError(
-            "weights times bases exceed 2^62; divide the weights by a common number or give them fewer digits"
-        )
+        return "weights times bases exceed 2^62; divide the weights by a common number or give them fewer digits"
+    return ""
