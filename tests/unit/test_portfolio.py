@@ -58,7 +58,7 @@ def exact(problem):
     return VertexThenBlocks().solve(problem, Budget())
 
 
-@pytest.mark.parametrize("budget", [{}, {"time_limit_s": 60}, {"time_limit_s": 60, "threads": 2}])
+@pytest.mark.parametrize("budget", [{}, {"time_limit_s": 5}, {"time_limit_s": 5, "threads": 2}])
 def test_it_finds_the_least_table_of_a_small_problem(problem, exact, budget):
     found = SEARCH.solve(problem, Budget(**budget))
     cost = problem.model.columns.cost
@@ -131,7 +131,7 @@ def test_a_claim_of_the_interior_point_that_there_is_no_table_is_not_taken(probl
     def liar(*_, **__):
         return Outcome(status="infeasible", solver="liar")
 
-    for budget in (Budget(), Budget(time_limit_s=20, threads=2)):
+    for budget in (Budget(), Budget(time_limit_s=5, threads=2)):
         found = Portfolio(fewest=1, pricer=liar, patience=3).solve(problem, budget)
         assert int(problem.model.columns.cost @ found.x) == int(problem.model.columns.cost @ exact.x)
 

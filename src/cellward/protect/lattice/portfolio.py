@@ -2,15 +2,16 @@
 
 1. CP-SAT is given all equations, implied ones too, and looks for some table with eight searchers, whatever the number of cores.
 2. Beside it an interior point prices the equations; what the prices prove is computed in whole numbers.
-3. Neighbourhoods are decided anew by CP-SAT, and with a second thread by HiGHS too, of which disjoint ones both count. Sizes follow what is solved in
-   its time, kinds are drawn by what they gained a second lately.
+3. With the prices a table is put together from the top down (see sweep.py).
+4. Neighbourhoods of the best table are decided anew by CP-SAT. Sizes follow what is solved in its time, kinds are drawn by what they gained a second
+   lately.
 
 With a time limit the best table so far is given at its end. Without one all work is counted, and the same problem has the same answer.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -20,14 +21,14 @@ from cellward.exact import Floats, Ints
 from cellward.protect.engine import Adapter
 from cellward.protect.lattice.best_table import BestTable, whole
 from cellward.protect.lattice.layers import sides_of
-from cellward.protect.lattice.neighbourhoods import Neighbourhoods
+from cellward.protect.lattice.neighbourhoods import Neighbourhoods, trees_of
 from cellward.protect.lattice.problem import Found, LatticeProblem, none_found
+from cellward.protect.lattice.sweep import Sweep
 from cellward.protect.lattice.vertex import VertexThenBlocks
 from cellward.protect.lattice.whole_search import SEARCHERS
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
-from cellward.solve.highs import solve_mip
 from cellward.solve.outcome import Outcome
 from cellward.solve.prices import solve_prices
 
@@ -43,6 +44,10 @@ QUICK = 1 / 3
 FORGET = 0.9
 FIRST_WORK, MOST_WORK = 2.0, 1e5
 """CP-SAT's work for a first table without a time limit, four times as much where there is none, up to this."""
+PRICED_SHARE = 0.3
+"""The part of the time left that prices are waited for."""
+SWEEP_SHARE = 0.9
+"""The part of the time left for a sweep."""
 EXACT_SHARE = 0.5
 """The part of the time left for what a vertex leads to."""
 LARGEST_FREE = 1500.0
@@ -65,7 +70,6 @@ class Portfolio:
     first_share: float = 1.0
     """The part of the time left in which a first table must be found, or the search is given up."""
     searcher: Adapter = solve_cpsat
-    second: Adapter = solve_mip
     pricer: Adapter = solve_prices
     exact: VertexThenBlocks = field(default_factory=VertexThenBlocks)
     """For problems whose vertex promises to be nearly whole."""
@@ -94,12 +98,14 @@ class _PortfolioSearch:
         self.effort, self.table, self.budget = effort, table, budget
         self.rng = np.random.default_rng(budget.seed)
         self.duals: Floats | None = None
+        self.point: Floats | None = None
+        self.swept = False
         self.verdict: Literal["", "infeasible", "vertex"] = ""
         """That there is no table, by CP-SAT or by a vertex; or that a vertex is to be asked."""
         self.engine = ""
 
     def run(self) -> Found:
-        """The first table beside the prices, then neighbourhoods, and what a vertex leads to where it promises to be nearly whole."""
+        """The first table beside the prices, a sweep, then neighbourhoods, and what a vertex leads to where it promises to be nearly whole."""
         with ThreadPoolExecutor(1) as beside:
             if self.budget.limited and self.budget.threads > 1:
                 self._side_by_side(beside)
@@ -108,10 +114,11 @@ class _PortfolioSearch:
                     self._heard(self._price(self.budget.part(threads=1)))
                 if not self.verdict:
                     self._first()
-                    self._improve(beside, None)
+                    self._sweep()
+                    self._improve(None)
             if self.verdict == "vertex":
                 self._from_vertex()
-                self._improve(beside, None)
+                self._improve(None)
         if self.verdict == "infeasible":
             return Found("infeasible", self.engine)
         return self.table.found(self.duals)
@@ -122,7 +129,9 @@ class _PortfolioSearch:
         priced = beside.submit(self._price, pricing)
         try:
             self._first()
-            self._improve(beside, priced)
+            if not self.verdict and not self.table.done and not self.effort.any_table:
+                wait((priced,), timeout=PRICED_SHARE * (self.budget.left or 0.0))
+            self._improve(priced)
         finally:
             pricing.end()
         if not self.verdict:
@@ -155,7 +164,7 @@ class _PortfolioSearch:
         if outcome.status == "infeasible":
             self.verdict = "vertex" if self.table.x is None else ""
         elif outcome.row_duals is not None and outcome.x is not None:
-            self.duals = self.table.prices_of_all(outcome.row_duals)
+            self.duals, self.point = self.table.prices_of_all(outcome.row_duals), outcome.x
             self.table.raise_floor(self.duals)
             q = self.table.question
             inside = np.minimum(outcome.x - q.lower, q.upper - outcome.x) > INSIDE
@@ -198,32 +207,42 @@ class _PortfolioSearch:
         over = self.budget.over or self.effort.any_table
         return self.table.x is not None and not self.table.done and not over and not self.verdict
 
-    def _improve(self, beside: ThreadPoolExecutor, priced: Future[Outcome] | None) -> None:
-        """Neighbourhoods until the time is up, nothing is gained any more, or the floor is reached."""
+    def _sweep(self) -> None:
+        """A table put together by the prices, if it is better."""
+        if (
+            self.swept
+            or self.duals is None
+            or self.point is None
+            or self.verdict
+            or self.table.done
+            or self.budget.over
+        ):
+            return
+        self.swept = True
+        left = self.budget.left
+        part = self.budget.part(None if left is None else SWEEP_SHARE * left)
+        trees = trees_of(self.table.problem.model, self.table.part)
+        x = Sweep(self.table, trees, self.duals, self.point, self.effort.searcher, part).run()
+        if x is not None and self.table.holds(x):
+            self.table.take(x, "CP-SAT from the top down")
+
+    def _improve(self, priced: Future[Outcome] | None) -> None:
+        """Neighbourhoods until the time is up, nothing is gained any more, or the floor is reached; a sweep as soon as there are prices."""
         aimed = replace(self.table.question, cost=self.table.aim.astype(np.float64))
         near = Neighbourhoods(self.table.problem.model, self.table.part, aimed, self.rng)
         most = float(len(self.table.part)) if self.budget.limited else LARGEST_FREE
-        first, second = ([_Way(kind, min(SMALLEST, most)) for kind in near.kinds] for _ in range(2))
+        ways = [_Way(kind, min(SMALLEST, most)) for kind in near.kinds]
         stale = 0
         while self._going and (self.budget.limited or stale < self.effort.patience):
             if priced is not None and priced.done():
                 self._heard(priced.result())
-            two = self.budget.threads > 1 and (priced is None or priced.done())
-            inside = np.ones(len(self.table.part), bool)
-            mine = self._choice(first)
-            free = near.draw(mine.kind, mine.size, inside)
-            share = self._share()
-            other: tuple[_Way, Ints, Future[Outcome]] | None = None
-            if two:
-                inside[free] = False
-                way = self._choice(second)
-                rest = near.draw(way.kind, way.size, inside)
-                if len(rest):
-                    other = (way, rest, beside.submit(self._decide, self.effort.second, near, rest, share))
-            gains = [self._taken(mine, free, self._decide(self.effort.searcher, near, free, share), most)]
-            if other is not None:
-                gains.append(self._taken(other[0], other[1], other[2].result(), most))
-            stale = 0 if any(gains) else stale + 1
+                self._sweep()
+                if not self._going:
+                    return
+            way = self._choice(ways)
+            free = near.draw(way.kind, way.size, np.ones(len(self.table.part), bool))
+            gain = self._taken(way, free, self._decide(near, free), most)
+            stale = 0 if gain else stale + 1
 
     def _choice(self, ways: list[_Way]) -> _Way:
         rate = np.array([way.rate for way in ways])
@@ -232,13 +251,15 @@ class _PortfolioSearch:
 
     def _share(self) -> Budget:
         limit = self.budget.time_limit_s
-        return self.budget.part(None if limit is None else min(max(SHARE * limit, LEAST_S), MOST_S), threads=1)
+        if limit is None:
+            return self.budget.part(threads=1)
+        return self.budget.part(min(max(SHARE * limit, LEAST_S), MOST_S))
 
-    def _decide(self, solver: Adapter, near: Neighbourhoods, free: Ints, share: Budget) -> Outcome:
+    def _decide(self, near: Neighbourhoods, free: Ints) -> Outcome:
         assert self.table.x is not None
         start = self.table.x[free].astype(float)
         question = near.restricted(free, self.table.x)
-        return ask(solver, question, columns=len(free), budget=replace(share), start=start)
+        return ask(self.effort.searcher, question, columns=len(free), budget=self._share(), start=start)
 
     def _taken(self, way: _Way, free: Ints, outcome: Outcome, most: float) -> bool:
         """Take what is better; learn what this kind is worth, and how large the next one may be."""
@@ -250,7 +271,7 @@ class _PortfolioSearch:
             x[free] = whole(outcome.x)
             gain = table.better(x)
             if gain >= 0 and (gain > 0 or not np.array_equal(x, table.x)) and table.holds(x):
-                table.take(x, f"{'HiGHS' if 'HiGHS' in outcome.solver else 'CP-SAT'} on neighbourhoods")
+                table.take(x, "CP-SAT on neighbourhoods")
         limit = self._share().time_limit_s
         quick = limit is None or outcome.seconds < QUICK * limit
         way.learn(gain if self.budget.limited else gain > 0, outcome, quick=quick, timed=self.budget.limited, most=most)
