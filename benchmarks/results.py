@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -29,12 +29,25 @@ def write_section(script: str, title: str, body: str) -> None:
     RESULTS.write_text(text)
 
 
+def section_of(script: str) -> str:
+    """What the section of a script says now."""
+    text = RESULTS.read_text() if RESULTS.exists() else ""
+    return text.partition(f"<!-- {script} -->")[2].partition(f"<!-- end {script} -->")[0]
+
+
+def rows_of(section: str, head: list[str]) -> list[list[str]]:
+    """The rows of the Markdown table with this head in a section; none where there is no such table."""
+    _, found, below = section.partition("| " + " | ".join(head) + " |\n")
+    lines = below.split("\n\n")[0].splitlines()[1:] if found else []
+    return [[entry.strip() for entry in line.strip().strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
 def _setting() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in ("cellward", "highspy", "ortools", "numpy"))
     return f"Python {platform.python_version()}, {packages}."
 
 
-def table(head: list[str], rows: list[list[object]]) -> str:
+def table(head: list[str], rows: Sequence[Sequence[object]]) -> str:
     """A Markdown table."""
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     lines += ["| " + " | ".join(str(entry) for entry in row) + " |" for row in rows]
