@@ -13,6 +13,7 @@ import typer
 
 from cellward.cli import advise, audit, convert, key, policy, protect, run, tabulate, verify
 from cellward.cli.exits import BAD_INPUT, DONE, EPILOG, FAILED, INTERRUPTED, die
+from cellward.cli.own_words import own_words
 from cellward.errors import CellwardError, InputError, ResourceError, out_of_memory
 from cellward.files.scratch import sweep
 from cellward.files.whole import private_files
@@ -70,7 +71,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 def main() -> None:
     """Run the command line; every error is one sentence on standard error and an exit code."""
     try:
-        with private_files():
+        with own_words(), private_files():
             sweep()
             sys.exit(build()(sys.argv[1:] or ["--help"], standalone_mode=False) or DONE)
     except InputError as error:
