@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from cellward import cli
+from cellward import ControlledRounding, cli
 from cellward.files import database
 
 
@@ -22,6 +22,24 @@ def run(monkeypatch, capsys):
         return SimpleNamespace(code=stopped.value.code, out=printed.out, err=printed.err)
 
     return call
+
+
+class Fake:
+    """An engine that accepts everything, and answers as it is told."""
+
+    name = "no engine"
+
+    def __init__(self, solve):
+        self.solve = solve
+
+    def accepts(self, _):
+        return None
+
+
+@pytest.fixture
+def round_by(monkeypatch):
+    """Let roundings be done by another engine."""
+    return lambda solve: monkeypatch.setattr(ControlledRounding, "engines", (Fake(solve),))
 
 
 INSTANCES = {}

@@ -523,24 +523,6 @@ def test_infeasible_exits_1_and_writes_nothing(tmp_path, run):
     assert [path.name for path in tmp_path.iterdir()] == ["t.jj"]
 
 
-class Fake:
-    """An engine that accepts everything, and answers as it is told."""
-
-    name = "no engine"
-
-    def __init__(self, solve):
-        self.solve = solve
-
-    def accepts(self, _):
-        return None
-
-
-@pytest.fixture
-def round_by(monkeypatch):
-    """Let roundings of the command line be done by another engine."""
-    return lambda solve: monkeypatch.setattr(cw.ControlledRounding, "engines", (Fake(solve),))
-
-
 def test_a_solver_that_fails_exits_3_and_writes_nothing(tmp_path, run, round_by):
     def broken(*_):
         raise cw.SolverError("the solver gave up on block 3; try another seed")

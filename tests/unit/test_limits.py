@@ -38,23 +38,6 @@ from cellward.solve.watch import Standing, Watch
 TABLE = cw.Table.from_array([[20, 51, 11], [8, 19, 22], [17, 33, 12]])
 
 
-class Fake:
-    """An engine that accepts everything, and answers as it is told."""
-
-    name = "no engine"
-
-    def __init__(self, solve):
-        self.solve = solve
-
-    def accepts(self, _):
-        return None
-
-
-@pytest.fixture
-def round_by(monkeypatch):
-    return lambda solve: monkeypatch.setattr(cw.ControlledRounding, "engines", (Fake(solve),))
-
-
 @pytest.fixture
 def rings_at_once(monkeypatch):
     monkeypatch.setattr(alarms, "GRACE_S", 0.0)

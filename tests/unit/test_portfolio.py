@@ -8,6 +8,7 @@ from bank import causey_cox_ernst
 
 import cellward as cw
 from cellward.instance import Instance
+from cellward.protect.lattice.any_table import NAME, AnyTable
 from cellward.protect.lattice.best_table import BestTable
 from cellward.protect.lattice.engines import ANY_TABLE, ENGINES
 from cellward.protect.lattice.model import LatticeModel, allowed_multiples
@@ -76,7 +77,7 @@ def test_it_is_for_large_problems_that_are_neither_networks_nor_plain_arrays(pro
     assert "walks" in SEARCH.accepts(problem)
     assert SEARCH.accepts(rounding(sparse())) is None
     assert any(isinstance(engine, Portfolio) for engine in ENGINES)
-    assert any(isinstance(engine, Portfolio) and engine.any_table for engine in ANY_TABLE)
+    assert any(isinstance(engine, AnyTable) for engine in ANY_TABLE)
 
 
 def test_without_a_limit_the_same_problem_has_the_same_answer():
@@ -100,8 +101,8 @@ def test_where_the_prices_leave_little_open_a_vertex_is_asked(problem, exact):
 
 def test_some_table_is_the_first_one():
     problem = rounding(sparse(), 5)
-    found = Portfolio(fewest=1, any_table=True).solve(problem, Budget(time_limit_s=60, threads=2))
-    assert found.engine == "CP-SAT"
+    found = AnyTable(fewest=1).solve(problem, Budget(time_limit_s=60, threads=2))
+    assert found.engine == NAME
     assert BestTable(problem, np.arange(problem.size)).holds(found.x)
 
 

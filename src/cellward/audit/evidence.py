@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward import exact
+from cellward.audit.crowd import Crowd
 from cellward.audit.ends import HIGH, LOW, Ends, Witness
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
@@ -21,6 +22,8 @@ from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
 
+MANY = 40
+"""Attackers from which they are judged together."""
 LARGE = 4000
 """Cells from which a level that is proven not to be met is enough: the others are not looked at."""
 
@@ -82,12 +85,14 @@ def show_levels(instance: Instance, publication: Publication, budget: Budget | N
     if not knowledge.intervals:
         assert v is not None
         return Evidence(requirements, missing=tuple(_inside(instance, v, asked)))
+    inside = [instance.a, *(() if v is None else (v,))]
+    if len(instance.attackers) > MANY:
+        return _of_a_crowd(instance, Crowd(instance, knowledge, budget or Budget()), asked, inside)
     regions = Region.of_each(
         instance.relations, instance.lower, instance.upper, knowledge, instance.attackers, instance.a
     )
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
     large = instance.cells >= LARGE
-    inside = [instance.a, *(() if v is None else (v,))]
     ends = settle(questions, instance.labels, inside, budget or Budget(), until_missed=large)
     missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]
     if large and any(settled for _, settled, _ in missing):
@@ -95,7 +100,57 @@ def show_levels(instance: Instance, publication: Publication, budget: Budget | N
     if missing:
         sentences, settled, cells = zip(*missing, strict=True)
         return Evidence(requirements, missing=sentences, unsettled=settled.count(False), cells=cells)
-    return Evidence(requirements, tuple(_choose(ends)))
+    pool = _pool(ends)
+    return Evidence(requirements, tuple(_choose(asked, pool, _usable(ends, pool))))
+
+
+def _of_a_crowd(instance: Instance, crowd: Crowd, asked: Sequence[Levels], inside: Sequence[Ints]) -> Evidence:
+    """The same for many attackers, of whom those who know the same are one."""
+    requirements = sum(map(len, asked))
+    large = instance.cells >= LARGE
+    crowd.judge(inside, until_missed=large)
+    if not crowd.met.all():
+        proven = {
+            (g, each[2]): each
+            for g, ends in crowd.alone.items()
+            for each in _unmet(instance, crowd.groups[g].members[0], ends)
+            if each[1]
+        }
+        missing = [*proven.values()]
+        if not (large and proven):
+            missing += _not_settled(instance, crowd, proven)
+        sentences, settled, where = zip(*missing, strict=True)
+        return Evidence(requirements, missing=sentences, unsettled=settled.count(False), cells=where)
+    usable = (crowd.usable(g) for g in range(len(crowd.groups)))
+    shown = []
+    for one in _choose([group.levels for group in crowd.groups], crowd.pool, usable):
+        covers = []
+        for g, cells in one.covers:
+            for k in crowd.groups[g].members:
+                mine = asked[k].cell[np.isin(asked[k].cell, cells)]
+                if len(mine):
+                    covers.append((k, mine))
+        shown.append(CoveringWitness(one.witness, tuple(sorted(covers, key=lambda each: each[0]))))
+    return Evidence(requirements, tuple(shown))
+
+
+def _not_settled(
+    instance: Instance, crowd: Crowd, proven: Container[tuple[int, int]]
+) -> Iterator[tuple[str, bool, int]]:
+    """Levels of a crowd that no table found shows, but for those that are proven to fail."""
+    for at in np.flatnonzero(~crowd.met).tolist():
+        i, group = int(crowd.cell[at]), int(crowd.of[at])
+        if (group, i) in proven:
+            continue
+        who = crowd.groups[group].members[0]
+        lpl, upl, spl = (exact.short(int(x[at]), instance.decimals) for x in (crowd.lpl, crowd.upl, crowd.spl))
+        down, up = (exact.short(int(x[at]), instance.decimals) for x in (-crowd.down, crowd.up))
+        yield (
+            f"{instance.labels.name(i)}: attacker {instance.attackers[who].name} is shown tables {down} below its value and {up} above, where "
+            f"{lpl} below, {upl} above and a width of {spl} are asked (not settled in time)",
+            False,
+            i,
+        )
 
 
 def _inside(instance: Instance, v: Ints, asked: Sequence[Levels]) -> list[str]:
@@ -170,8 +225,8 @@ def _extremes(witnesses: Sequence[Witness], i: int) -> tuple[Fraction, Fraction,
     return low, high, at_low, at_high
 
 
-def _choose(ends: Sequence[Ends]) -> list[CoveringWitness]:
-    """Few witnesses that together show everything: the one that shows most of what is left, again and again."""
+def _pool(ends: Sequence[Ends]) -> list[Witness]:
+    """The tables found, each once."""
     pool: list[Witness] = []
     seen: set[bytes] = set()
     for one in ends:
@@ -180,7 +235,12 @@ def _choose(ends: Sequence[Ends]) -> list[CoveringWitness]:
             if mark not in seen:
                 seen.add(mark)
                 pool.append(witness)
-    shows = _Shows(ends, pool)
+    return pool
+
+
+def _choose(asked: Sequence[Levels], pool: list[Witness], usable: Iterable[Bools]) -> list[CoveringWitness]:
+    """Few witnesses that together show everything: the one that shows most of what is left, again and again."""
+    shows = _Shows(asked, pool, usable)
     chosen: list[CoveringWitness] = []
     while shows.left:
         best = shows.best()
@@ -215,18 +275,18 @@ def _usable(ends: Sequence[Ends], pool: Sequence[Witness]) -> Iterator[Bools]:
 class _Shows:
     """Which witness shows which requirement: a column for each attacker, side and level that needs a witness."""
 
-    def __init__(self, ends: Sequence[Ends], pool: Sequence[Witness]) -> None:
-        self._ends = ends
+    def __init__(self, asked: Sequence[Levels], pool: Sequence[Witness], usable: Iterable[Bools]) -> None:
+        self._asked = asked
         rows, columns, wanted = [], [], []
         self._start = [0]
-        for one, usable in zip(ends, _usable(ends, pool), strict=True):
-            assert one.levels is not None
-            reach = _reaches(one, pool, usable).reshape(len(pool), 2 * len(one.levels))
+        table = _Tables.of(pool)
+        for levels, fits in zip(asked, usable, strict=True):
+            reach = _reaches(levels, table, fits).reshape(len(pool), 2 * len(levels))
             row, column = np.nonzero(reach)
             rows.append(row)
             columns.append(column + self._start[-1])
-            wanted.append(np.concatenate(_needed(one)))
-            self._start.append(self._start[-1] + 2 * len(one.levels))
+            wanted.append(np.concatenate(_needed(levels)))
+            self._start.append(self._start[-1] + 2 * len(levels))
         self._todo = np.concatenate(wanted)
         row, column = np.concatenate(rows), np.concatenate(columns)
         by_row, by_column = np.argsort(row, kind="stable"), np.argsort(column, kind="stable")
@@ -255,33 +315,45 @@ class _Shows:
         covers = []
         which = np.searchsorted(self._start, new, side="right") - 1
         for k in np.unique(which).tolist():
-            levels = self._ends[k].levels
-            assert levels is not None
+            levels = self._asked[k]
             covers.append((k, levels.cell[np.unique((new[which == k] - self._start[k]) % len(levels))]))
         return covers
 
 
-def _needed(ends: Ends) -> tuple[Bools, Bools]:
+def _needed(levels: Levels) -> tuple[Bools, Bools]:
     """Which low and high ends need a witness: those with a level, and both where a width is asked that the levels do not give."""
-    assert ends.levels is not None
-    wide = ends.levels.spl > ends.levels.lpl + ends.levels.upl
-    return np.asarray((ends.levels.lpl > 0) | wide), np.asarray((ends.levels.upl > 0) | wide)
+    wide = levels.spl > levels.lpl + levels.upl
+    return np.asarray((levels.lpl > 0) | wide), np.asarray((levels.upl > 0) | wide)
 
 
-def _reaches(ends: Ends, pool: Sequence[Witness], usable: Bools) -> NDArray[np.bool_]:
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """Witnesses as one array: a row of shifts each, and their denominators."""
+
+    shift: Ints
+    denominator: Ints
+
+    @staticmethod
+    def of(pool: Sequence[Witness]) -> _Tables:
+        shift = np.stack([one.shift for one in pool]) if pool else np.zeros((0, 0), np.int64)
+        return _Tables(shift, np.array([one.denominator for one in pool], np.int64))
+
+
+def _reaches(levels: Levels, pool: _Tables, usable: Bools) -> NDArray[np.bool_]:
     """(witness, side, level): whether the witness shows that end; where a width is asked, only the outermost witness does."""
-    assert ends.levels is not None
-    levels = ends.levels
-    out = np.zeros((len(pool), 2, len(levels)), bool)
-    chosen = np.flatnonzero(usable).tolist()
-    if chosen and len(levels):
-        shift = np.stack([pool[w].shift[levels.cell] for w in chosen])
-        d = np.array([[pool[w].denominator] for w in chosen], np.int64)
+    out = np.zeros((len(pool.denominator), 2, len(levels)), bool)
+    chosen = np.flatnonzero(usable)
+    if len(chosen) and len(levels):
+        shift, d = pool.shift[np.ix_(chosen, levels.cell)], pool.denominator[chosen, None]
         out[chosen] = np.stack((shift <= -levels.lpl * d, shift >= levels.upl * d), axis=1)
     for j in np.flatnonzero(levels.spl > levels.lpl + levels.upl).tolist():
-        mine = [pool[w] if usable[w] else Witness(np.zeros_like(pool[w].shift)) for w in range(len(pool))]
-        _, _, at_low, at_high = _extremes(mine, int(levels.cell[j]))
+        column = pool.shift[:, int(levels.cell[j])]
+        mine = [
+            Fraction(int(column[w]), int(pool.denominator[w])) if usable[w] else Fraction(0) for w in range(len(column))
+        ]
         out[:, :, j] = False
-        for side, at in ((LOW, at_low), (HIGH, at_high)):
-            out[at if at >= 0 else 0, side, j] = True  # the true table itself needs no witness: any will do
+        for side, outermost in ((LOW, min), (HIGH, max)):
+            out[outermost(range(len(mine)), key=mine.__getitem__), side, j] = (
+                True  # the true table itself needs no witness: any will do
+            )
     return out

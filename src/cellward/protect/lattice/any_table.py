@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from cellward.exact import Floats, Ints
-from cellward.protect.lattice.portfolio import Portfolio
+from cellward.protect.engine import Adapter
 from cellward.protect.lattice.problem import Found, LatticeProblem, none_found
-from cellward.protect.lattice.whole_search import SEARCHERS, question_of_all
+from cellward.protect.lattice.whole_search import SEARCHERS, question_of_all, too_easy
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
+from cellward.solve.model import LinearModel
+from cellward.solve.outcome import Outcome
 
 KNOWN = "rounded leaves"
 NAME = "CP-SAT on all equations, first table"
+FIRST_WORK, MOST_WORK = 2.0, 1e5
+"""CP-SAT's work for a first table without a time limit, four times as much where there is none, up to this."""
 
 
-def any_table(problem: LatticeProblem, budget: Budget, engines: Iterable[Any] = ()) -> Found:
+@dataclass(frozen=True)
+class AnyTable:
+    """Problems of at least ``fewest`` columns that are no network."""
+
+    name: ClassVar[str] = NAME
+    fewest: int = 4000
+    searcher: Adapter = solve_cpsat
+
+    def accepts(self, problem: LatticeProblem) -> str | None:
+        """Large problems; others have a vertex in no time."""
+        return too_easy(problem, self.fewest)
+
+    def solve(self, problem: LatticeProblem, budget: Budget) -> Found:
+        """The one that is known, or the first found."""
+        return any_table(problem, budget, self.searcher)
+
+
+def any_table(problem: LatticeProblem, budget: Budget, searcher: Adapter = solve_cpsat) -> Found:
     """The one that is known, if it is one of this problem, or the first found; with the cheapest choices cell by cell as bound."""
     known = problem.model.known
     if known is not None:
@@ -28,21 +48,34 @@ def any_table(problem: LatticeProblem, budget: Budget, engines: Iterable[Any] = 
         fits = all(int(row.coef @ x[row.column]) >= row.least for row in problem.rows)
         if fits and np.array_equal(problem.model.values(x), known):
             return Found("feasible", KNOWN, x, problem.model.least())
-    return _first(problem, np.zeros(problem.size), None, budget, engines)
+    return _found(problem, np.zeros(problem.size), None, budget, searcher)
 
 
-def near_table(problem: LatticeProblem, x: Ints, budget: Budget, engines: Iterable[Any] = ()) -> Found:
+def near_table(problem: LatticeProblem, x: Ints, budget: Budget, searcher: Adapter = solve_cpsat) -> Found:
     """The same, with as few columns as possible other than in x: found near it, and at once."""
-    return _first(problem, np.where(x > 0, -1.0, 1.0), x.astype(float), budget, engines)
+    return _found(problem, np.where(x > 0, -1.0, 1.0), x.astype(float), budget, searcher)
 
 
-def _first(
-    problem: LatticeProblem, cost: Floats, start: Floats | None, budget: Budget, engines: Iterable[Any]
-) -> Found:
-    solver = next((each.searcher for each in engines if isinstance(each, Portfolio)), solve_cpsat)
+def _found(problem: LatticeProblem, cost: Floats, start: Floats | None, budget: Budget, searcher: Adapter) -> Found:
     question, _, _ = question_of_all(problem, np.arange(problem.size))
-    free = replace(question, cost=cost)
-    outcome = ask(solver, free, columns=problem.size, start=start, budget=budget.part(threads=SEARCHERS), first=True)
+    outcome = first_table(replace(question, cost=cost), budget, searcher, start)
     if outcome.x is None:
         return Found(none_found(outcome, question, NAME), NAME)
     return Found("feasible", NAME, np.rint(outcome.x).astype(np.int64), problem.model.least())
+
+
+def first_table(question: LinearModel, budget: Budget, searcher: Adapter, start: Floats | None = None) -> Outcome:
+    """The first table that any of CP-SAT's searchers finds.
+
+    Without a time limit which of them comes first would be a matter of chance: then it is the best after so much work, and more as long as there is
+    none.
+    """
+    many, columns = budget.part(threads=SEARCHERS), question.columns
+    if budget.limited:
+        return ask(searcher, question, columns=columns, start=start, budget=many, first=True)
+    work = FIRST_WORK
+    while True:
+        outcome = ask(searcher, question, columns=columns, start=start, budget=many, work=work)
+        if outcome.x is not None or outcome.status == "infeasible" or outcome.interrupted or work > MOST_WORK:
+            return outcome
+        work *= 4

@@ -32,6 +32,7 @@ from cellward.instance import Instance
 from cellward.protect.lattice.told_box import Requirement, ToldBox
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
+from cellward.risk.alike import merged
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
@@ -50,6 +51,8 @@ LARGEST_COEFFICIENT = 10**6
 
 VIOLATED = 1e-4
 
+MOST_SEPARATED = 300
+"""Attackers up to which cuts are looked for against each; of more the first, who is the public, and the audit has the last word on the others."""
 SWAPPED_FROM = 20
 """Requirements from which swaps are tried before linear programs."""
 
@@ -199,6 +202,8 @@ class Capacity:
         """The levels that swaps of the table do not already show to be met at this point; few are not worth the look."""
         if sum(map(len, self.asked)) < SWAPPED_FROM:
             return self.asked
+        if len(self.asked) > MOST_SEPARATED:
+            return [asked.take(np.full(len(asked), k == 0)) for k, asked in enumerate(self.asked)]
         instance = self.instance
         # Whole tables strictly inside what is told: the ends are rounded inwards.
         lo, hi = (np.full(instance.cells, sign * NO_BOUND, np.int64) for sign in (-1, 1))
@@ -394,7 +399,8 @@ def _common_denominator(multipliers: Sequence[Floats]) -> int | None:
 
 def guards(instance: Instance, knowledge: Knowledge, told: ToldBox, violated: float = VIOLATED) -> list[Capacity]:
     """The levels of the cells, and those of the sums at risk, against what a release tells."""
-    attackers = tuple(replace(k, whole=k.whole or knowledge.whole) for k in instance.attackers)
+    attackers = merged(instance.attackers, instance.sensitivity.levels, instance.lower, instance.upper)
+    attackers = tuple(replace(k, whole=k.whole or knowledge.whole) for k in attackers)
     sums = instance_of_sums(instance, knowledge)
     own = Capacity(replace(instance, attackers=attackers), told, violated)
     return [own] if sums is None else [own, Capacity(sums, told, violated)]

@@ -18,7 +18,7 @@ import numpy as np
 
 from cellward.errors import SolverError
 from cellward.exact import Ints
-from cellward.protect.lattice.capacity import DENOMINATORS, VIOLATED, Capacity
+from cellward.protect.lattice.capacity import DENOMINATORS, MOST_SEPARATED, VIOLATED, Capacity
 from cellward.protect.lattice.level_rows import LevelRow, Room, around, choice_of
 from cellward.protect.lattice.linear import Row, tightened
 from cellward.protect.lattice.model import LatticeModel
@@ -43,7 +43,8 @@ def chain_rows(
         return []
     found: dict[bytes, LevelRow] = {}
     column = choice_of(model)
-    rooms = [around(guard, k, guard.told.half, model.allowed, column) for k in range(len(guard.asked))]
+    some = range(len(guard.asked) if len(guard.asked) <= MOST_SEPARATED else 1)  # of a crowd the public alone
+    rooms = [around(guard, k, guard.told.half, model.allowed, column) for k in some]
     chains = [_Chains(model, guard, k, room, v) for k, room in enumerate(rooms)]
     for one in chain.from_iterable(each.rows() for each in chains):
         found.setdefault(one.row.mark, one)

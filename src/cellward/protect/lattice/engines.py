@@ -11,6 +11,7 @@ import numpy as np
 
 from cellward.protect.engine import first_answer
 from cellward.protect.lattice.along_cycles import AlongCycles
+from cellward.protect.lattice.any_table import AnyTable
 from cellward.protect.lattice.flow_in_worker import FlowInWorker
 from cellward.protect.lattice.portfolio import Portfolio
 from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
@@ -21,7 +22,7 @@ from cellward.solve.budget import Budget
 
 ENGINES: tuple[LatticeEngine, ...] = (StagedFlow(), FlowInWorker(), Portfolio(), VertexThenBlocks())
 """For the least table."""
-ANY_TABLE: tuple[LatticeEngine, ...] = (StagedFlow(), AlongCycles(), Portfolio(any_table=True), RepairedVertex())
+ANY_TABLE: tuple[LatticeEngine, ...] = (StagedFlow(), AlongCycles(), AnyTable(), RepairedVertex())
 """For some table, as fast as possible."""
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellward.exact import Bools, Ints
+from cellward.exact import Ints
 from cellward.protect.lattice.capacity import Capacity, Cut
 from cellward.protect.lattice.linear import Row, tightened
 from cellward.protect.lattice.model import LatticeModel
@@ -53,6 +53,10 @@ class Room:
     more: Ints
     at: Ints
 
+    def take(self, cell: Ints) -> Room:
+        """The room of some cells."""
+        return Room(self.least[cell], self.more[cell], self.at[cell])
+
 
 def level_rows(model: LatticeModel, guard: Capacity) -> list[LevelRow]:
     """The rows on columns that not every table of the model satisfies, each once; the quantities are the columns of cells with two values."""
@@ -61,9 +65,11 @@ def level_rows(model: LatticeModel, guard: Capacity) -> list[LevelRow]:
     half, allowed, columns = guard.told.half, model.allowed, model.columns
     found: dict[bytes, LevelRow] = {}
     column = choice_of(model)
-    for k in range(len(guard.asked)):
-        rooms = around(guard, k, half, allowed, column)
-        for at, coef, least, need in _Single(guard, k, *rooms).rows():
+    for k, asked in enumerate(guard.asked):
+        if not len(asked):
+            continue
+        single = _Single(guard, k)
+        for at, coef, least, need in single.rows(*around(guard, k, half, allowed, column, single.cell)):
             row = tightened(columns, at, coef, least)
             if row is not None:
                 found.setdefault(row.mark, LevelRow(row, need))
@@ -84,13 +90,16 @@ def level_cuts(guard: Capacity) -> list[LevelCut]:
     if not isinstance(told, BetweenMultiples) or guard.cells != guard.instance.cells:
         return []
     found: dict[bytes, LevelCut] = {}
-    for k in range(len(guard.asked)):
+    for k, asked in enumerate(guard.asked):
+        if not len(asked):
+            continue
         (lb, ub), a, n = guard.box(k), guard.instance.a, guard.cells
         up = [_within(np.minimum(ub, high) - a) for high in (told.hi, told.hi + told.above)]
         down = [_within(a - np.maximum(lb, low)) for low in (told.lo, told.lo - told.below)]
         at = np.where(told.above > 0, np.arange(n) + n, -1), np.where(told.below > 0, np.arange(n), -1)
         rooms = (Room(one[0], one[1] - one[0], where) for one, where in zip((up, down), at, strict=True))
-        for where, coef, least, need in _Single(guard, k, *rooms).rows():
+        single = _Single(guard, k)
+        for where, coef, least, need in single.rows(*(room.take(single.cell) for room in rooms)):
             cut = Cut(where, coef, least)
             found.setdefault(cut.mark, LevelCut(cut, need))
     return list(found.values())
@@ -100,54 +109,65 @@ def _within(room: Ints) -> Ints:
     return np.clip(room, 0, FARTHEST)
 
 
-def around(guard: Capacity, k: int, half: Ints, allowed: AllowedSet, column: Ints) -> tuple[Room, Room]:
-    """Upwards and downwards, where v ± h is told; a cell without a column of its own counts with its best value."""
-    (lb, ub), a, two = guard.box(k), guard.instance.a, column >= 0
-    up = [_within(np.minimum(ub, v + half) - a) for v in (np.where(two, allowed.lo, allowed.hi), allowed.hi)]
-    down = [_within(a - np.maximum(lb, v - half)) for v in (allowed.lo, np.where(two, allowed.hi, allowed.lo))]
+def around(
+    guard: Capacity, k: int, half: Ints, allowed: AllowedSet, column: Ints, cell: Ints | None = None
+) -> tuple[Room, Room]:
+    """Upwards and downwards, where v ± h is told, of all cells or these; a cell without a column of its own counts with its best value."""
+    every = (*guard.box(k), guard.instance.a, half, allowed.lo, allowed.hi, column)
+    lb, ub, a, half, lo, hi, column = every if cell is None else (each[cell] for each in every)
+    two = column >= 0
+    up = [_within(np.minimum(ub, v + half) - a) for v in (np.where(two, lo, hi), hi)]
+    down = [_within(a - np.maximum(lb, v - half)) for v in (lo, np.where(two, hi, lo))]
     return Room(up[0], up[1] - up[0], column), Room(down[0], down[1] - down[0], column)
 
 
 class _Single:
-    """One attacker's levels in single equations."""
+    """One attacker's levels in single equations: those that hold a cell that he is asked about, entry by entry.
 
-    def __init__(self, guard: Capacity, k: int, up: Room, down: Room) -> None:
-        self.k, self.asked, self.relations = k, guard.asked[k], guard.instance.relations
-        r = self.relations
-        self.size, rises = np.abs(r.coefs), r.coefs > 0
-        # What Σ m·z can be at most, and −Σ m·z, entry by entry.
-        self.above, self.below = (self._terms(one, other, rises) for one, other in ((up, down), (down, up)))
+    There are attackers by the thousand, who stand behind a few cells each.
+    """
 
-    def _terms(self, one: Room, other: Room, rises: Bools) -> Room:
-        cell = self.relations.indices
+    def __init__(self, guard: Capacity, k: int) -> None:
+        self.k, self.asked, r = k, guard.asked[k], guard.instance.relations
+        ptr, entry = r.by_cell
+        cell = self.asked.cell
+        at = entry[ranges(ptr[cell], ptr[cell + 1])]
+        equations = np.unique(r.row[at])
+        own = ranges(r.indptr[equations], r.indptr[equations + 1])
+        self.at, self.which = np.searchsorted(own, at), np.repeat(np.arange(len(cell)), ptr[cell + 1] - ptr[cell])
+        self.begin = np.concatenate(([0], np.cumsum(r.indptr[equations + 1] - r.indptr[equations])))
+        self.row = np.repeat(np.arange(len(equations)), np.diff(self.begin))
+        self.cell, coefs = r.indices[own], r.coefs[own]
+        self.size, self.rises = np.abs(coefs), coefs > 0
+
+    def _terms(self, one: Room, other: Room) -> Room:
         least, more, at = (
-            np.where(rises, mine[cell], its[cell])
+            np.where(self.rises, mine, its)
             for mine, its in ((one.least, other.least), (one.more, other.more), (one.at, other.at))
         )
         return Room(self.size * least, np.where(at >= 0, self.size * more, 0), at)
 
-    def rows(self) -> Iterator[tuple[Ints, Ints, int, Requirement]]:
-        """Σ coef·q[at] ≥ least and who asks for it, where not every choice meets the level."""
-        r = self.relations
-        ptr, entry = r.by_cell
-        cell = self.asked.cell
-        at = entry[ranges(ptr[cell], ptr[cell + 1])]
-        which = np.repeat(np.arange(len(cell)), ptr[cell + 1] - ptr[cell])
-        for level, sign in ((self.asked.upl, 1), (self.asked.lpl, -1)):
-            asks = level[which] > 0
-            for terms, mine in ((self.below, r.coefs * sign > 0), (self.above, r.coefs * sign < 0)):
-                chosen = asks & mine[at]
-                yield from self._short(terms, at[chosen], which[chosen], level)
+    def rows(self, up: Room, down: Room) -> Iterator[tuple[Ints, Ints, int, Requirement]]:
+        """Σ coef·q[at] ≥ least and who asks for it, where not every choice meets the level; the room is that of each entry's cell."""
+        # What Σ m·z can be at most, and −Σ m·z, entry by entry.
+        above, below = self._terms(up, down), self._terms(down, up)
+        for level, rising in ((self.asked.upl, True), (self.asked.lpl, False)):
+            asks = level[self.which] > 0
+            for terms, mine in ((below, self.rises == rising), (above, self.rises != rising)):
+                chosen = asks & mine[self.at]
+                yield from self._short(terms, self.at[chosen], self.which[chosen], level)
 
     def _short(self, terms: Room, at: Ints, which: Ints, level: Ints) -> Iterator[tuple[Ints, Ints, int, Requirement]]:
         """Those of these entries whose levels the worst choice does not meet."""
-        r, asked = self.relations, self.asked
+        if not len(at):
+            return
+        asked = self.asked
         worst = terms.least + np.minimum(terms.more, 0)
-        room = r.sums(worst)[r.row[at]] - worst[at]
+        room = np.add.reduceat(worst, self.begin[:-1])[self.row[at]] - worst[at]
         for place, j in zip(*(x[room < level[which] * self.size[at]].tolist() for x in (at, which)), strict=True):
             need = Requirement(self.k, *(int(x[j]) for x in (asked.cell, asked.lpl, asked.upl, asked.spl)))
-            equation = int(r.row[place])
-            others = np.arange(r.indptr[equation], r.indptr[equation + 1])
+            equation = int(self.row[place])
+            others = np.arange(self.begin[equation], self.begin[equation + 1])
             others = others[others != place]
             chosen = others[terms.more[others] != 0]
             chosen = chosen[np.argsort(terms.at[chosen])]

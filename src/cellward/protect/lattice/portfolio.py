@@ -11,21 +11,23 @@ With a time limit the best table so far is given at its end. Without one all wor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from cellward.exact import Floats, Ints
 from cellward.protect.engine import Adapter
+from cellward.protect.lattice.any_table import first_table
 from cellward.protect.lattice.best_table import BestTable, whole
 from cellward.protect.lattice.layers import sides_of
 from cellward.protect.lattice.neighbourhoods import Neighbourhoods, trees_of
 from cellward.protect.lattice.problem import Found, LatticeProblem, none_found
 from cellward.protect.lattice.sweep import Sweep
 from cellward.protect.lattice.vertex import VertexThenBlocks
-from cellward.protect.lattice.whole_search import SEARCHERS
+from cellward.protect.lattice.whole_search import too_easy
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
@@ -42,8 +44,6 @@ SHARE, LEAST_S, MOST_S = 0.05, 0.5, 3.0
 QUICK = 1 / 3
 """A neighbourhood solved within this part of its time may grow."""
 FORGET = 0.9
-FIRST_WORK, MOST_WORK = 2.0, 1e5
-"""CP-SAT's work for a first table without a time limit, four times as much where there is none, up to this."""
 PRICED_SHARE = 0.3
 """The part of the time left that prices are waited for."""
 SWEEP_SHARE = 0.9
@@ -65,8 +65,6 @@ class Portfolio:
     fewest: int = 4000
     open_share: float = 0.3
     patience: int = 40
-    any_table: bool = False
-    """Whether the first table will do."""
     first_share: float = 1.0
     """The part of the time left in which a first table must be found, or the search is given up."""
     searcher: Adapter = solve_cpsat
@@ -75,12 +73,8 @@ class Portfolio:
     """For problems whose vertex promises to be nearly whole."""
 
     def accepts(self, problem: LatticeProblem) -> str | None:
-        """Large problems; small ones are for exact engines, and plain arrays for walks."""
-        if problem.size < self.fewest:
-            return f"{problem.size:,} columns are few enough for a vertex"
-        if problem.model.instance.relations.array_shape is not None:
-            return "a table of crossed dimensions without other sums is for walks over its layers"
-        return None if problem.network is None else "the equations are a network, whose relaxation is easy"
+        """Large problems."""
+        return too_easy(problem, self.fewest)
 
     def solve(self, problem: LatticeProblem, budget: Budget) -> Found | None:
         """The best table found; None where pairs of layers can be walked over."""
@@ -89,6 +83,11 @@ class Portfolio:
         if sides_of(problem.model, every, table.question):
             return None
         return _PortfolioSearch(self, table, budget).run()
+
+
+def searcher_of(engines: Iterable[Any]) -> Adapter:
+    """The searcher among these engines, so that some table is looked for with the one that the least is."""
+    return next((each.searcher for each in engines if isinstance(each, Portfolio)), solve_cpsat)
 
 
 class _PortfolioSearch:
@@ -110,8 +109,7 @@ class _PortfolioSearch:
             if self.budget.limited and self.budget.threads > 1:
                 self._side_by_side(beside)
             else:
-                if not self.effort.any_table:
-                    self._heard(self._price(self.budget.part(threads=1)))
+                self._heard(self._price(self.budget.part(threads=1)))
                 if not self.verdict:
                     self._first()
                     self._sweep()
@@ -129,8 +127,11 @@ class _PortfolioSearch:
         priced = beside.submit(self._price, pricing)
         try:
             self._first()
-            if not self.verdict and not self.table.done and not self.effort.any_table:
+            if not self.verdict and not self.table.done:
                 wait((priced,), timeout=PRICED_SHARE * (self.budget.left or 0.0))
+            if self.table.x is None and priced.done():
+                self._heard(priced.result())
+                self._sweep()
             self._improve(priced)
         finally:
             pricing.end()
@@ -140,7 +141,7 @@ class _PortfolioSearch:
     def _from_vertex(self) -> None:
         """The table that a vertex leads to, in half of the time left; then neighbourhoods go on."""
         self.verdict = ""
-        if self.budget.over or self.table.done or self.effort.any_table:
+        if self.budget.over or self.table.done:
             return
         half = None if self.budget.left is None else EXACT_SHARE * self.budget.left
         found = self.effort.exact.solve(self.table.problem, self.budget.part(half))
@@ -181,31 +182,16 @@ class _PortfolioSearch:
                 self.table.take(x, "rounded leaves")
                 return
         left = self.budget.left
-        many = self.budget.part(None if left is None else self.effort.first_share * left, threads=SEARCHERS)
-        outcome = self._by_work(many) if left is None else self._by_clock(many)
+        part = self.budget.part(None if left is None else self.effort.first_share * left)
+        outcome = first_table(q, part, self.effort.searcher)
         if outcome.x is not None:
             self.table.take(whole(outcome.x), "CP-SAT")
         elif none_found(outcome, q, "CP-SAT") == "infeasible":
             self.verdict, self.engine = "infeasible", "CP-SAT"
 
-    def _by_clock(self, budget: Budget) -> Outcome:
-        """The first table that any searcher finds."""
-        q = self.table.question
-        return ask(self.effort.searcher, q, columns=q.columns, budget=budget, first=True)
-
-    def _by_work(self, budget: Budget) -> Outcome:
-        """The best table after so much work, and more as long as there is none: which searcher comes first would be a matter of chance."""
-        q, work = self.table.question, FIRST_WORK
-        while True:
-            outcome = ask(self.effort.searcher, q, columns=q.columns, budget=budget, work=work)
-            if outcome.x is not None or outcome.status == "infeasible" or outcome.interrupted or work > MOST_WORK:
-                return outcome
-            work *= 4
-
     @property
     def _going(self) -> bool:
-        over = self.budget.over or self.effort.any_table
-        return self.table.x is not None and not self.table.done and not over and not self.verdict
+        return self.table.x is not None and not self.table.done and not self.budget.over and not self.verdict
 
     def _sweep(self) -> None:
         """A table put together by the prices, if it is better."""

@@ -24,6 +24,7 @@ from cellward.protect.lattice.engines import ENGINES, solve
 from cellward.protect.lattice.level_rows import LevelRow, level_rows
 from cellward.protect.lattice.linear import Row, independent, no_good, row_of
 from cellward.protect.lattice.model import LatticeModel
+from cellward.protect.lattice.portfolio import searcher_of
 from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
 from cellward.protect.lattice.vertex import lp_solver, relax
 from cellward.protection import Protection
@@ -101,7 +102,9 @@ class ProtectedSearch:
         """The best table of a large problem in a part of the time; some table comes first, for when nothing better does."""
         if self.budget.left is None:
             return self._of(problem, solve(problem, self.budget, self.engines))
-        some = self._of(problem, any_table(problem, self.budget.part(SOME_SHARE * self.budget.left), self.engines))
+        some = self._of(
+            problem, any_table(problem, self.budget.part(SOME_SHARE * self.budget.left), searcher_of(self.engines))
+        )
         if some.status == "infeasible" or some.x is None:
             return some
         better = self._of(problem, solve(problem, self._share, self.engines))
@@ -135,7 +138,7 @@ class ProtectedSearch:
             rows = [row for row in rows if row.mark not in seen]
             seen.update(row.mark for row in rows)
             problem = LatticeProblem(problem.model, (*problem.rows, *rows))
-            mended = near_table(problem, x, self._share, self.engines) if rows else None
+            mended = near_table(problem, x, self._share, searcher_of(self.engines)) if rows else None
             if mended is None or mended.x is None:
                 break
             x, found, unshown = mended.x, mended, unshown[:0]

@@ -1,0 +1,161 @@
+"""Crowd: thousands of attackers who know a little more than the public each, judged together.
+
+A table that lies within what *all* of some attackers know shows levels against every one of them. So the public is judged first; then all others at
+once, as if they had put their heads together; then random halves of those of whom something is still open, quarters, and so on, down to single ones.
+Every table found is shown to everybody, whose own few cells it must fit. Attackers who know the same are one (alike.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from cellward.audit.ends import Ends, Witness
+from cellward.audit.propagation import Propagation
+from cellward.audit.region import Region
+from cellward.audit.settle import Question, settle
+from cellward.exact import Bools, Ints
+from cellward.instance import Instance
+from cellward.publication.knowledge import Knowledge
+from cellward.risk.alike import alike, union
+from cellward.solve.budget import Budget
+from cellward.table.levels import Levels
+
+FIRST_SHARE, SHARE = 0.4, 0.15
+"""The part of the time left for the public, and for each set of others."""
+GAIN = 0.2
+"""A set that shows less than this part of what is open is followed by smaller ones."""
+PATIENCE = 3
+"""Sets of one size that may bring little, one after the other."""
+
+
+class Crowd:
+    """Attackers alike, their own cells and their levels in a row, and how far the tables found move these."""
+
+    def __init__(self, instance: Instance, knowledge: Knowledge, budget: Budget) -> None:
+        self.instance, self.knowledge, self.budget = instance, knowledge, budget
+        lo, hi = np.maximum(instance.lower, knowledge.lo), np.minimum(instance.upper, knowledge.hi)
+        self.public = Propagation(instance.relations, lo, hi)
+        self.groups = alike(instance.attackers, instance.sensitivity.levels, lo, hi, whole=knowledge.whole)
+        self.groups = [one for one in self.groups if len(one.levels)]
+        self.own = _row([one.cell for one in self.groups])
+        # Own bounds as moves from the true table; those of other names are values.
+        self.low = _row([one.lower for one in self.groups]) - instance.a[self.own]
+        self.high = _row([one.upper for one in self.groups]) - instance.a[self.own]
+        self.whose = _whose([len(one.cell) for one in self.groups])
+        self.cell, self.lpl, self.upl, self.spl = (
+            _row([getattr(one.levels, name) for one in self.groups]) for name in ("cell", "lpl", "upl", "spl")
+        )
+        self.of = _whose([len(one.levels) for one in self.groups])
+        self.down, self.up = np.zeros_like(self.cell), np.zeros_like(self.cell)
+        self.pool: list[Witness] = []
+        self.seen: set[bytes] = set()
+        self.alone: dict[int, Ends] = {}
+        self.rng = np.random.default_rng(budget.seed)
+
+    def judge(self, inside: Sequence[Ints], *, until_missed: bool) -> None:
+        """Show as much as can be shown; ``until_missed``: nothing more is looked for once a level is proven not to be met."""
+        told = Region(self.instance.relations, self.public.lo, self.public.hi, self.knowledge.whole, self.instance.a)
+        for y in inside:
+            if told.contains(y):
+                self._see(Witness(y - self.instance.a))
+        public = np.array([not len(one.cell) for one in self.groups], bool)
+        if public.any():
+            self._try(np.flatnonzero(public), FIRST_SHARE, inside, quick=False)
+        size, little = len(self.groups), 0
+        while (open_ := self._open).any() and not self.budget.over and not (until_missed and self._missed):
+            left = np.flatnonzero(open_ & ~np.isin(np.arange(len(self.groups)), list(self.alone)))
+            if not len(left):
+                break
+            size = min(size, len(left))
+            before = int((~self.met).sum())
+            self._try(self.rng.permutation(left)[:size], SHARE, inside, quick=size > 1)
+            few = before - int((~self.met).sum()) < GAIN * before
+            little = little + 1 if few else 0
+            if size > 1 and little >= (1 if size == len(left) else PATIENCE):
+                size, little = max(size // 4, 1), 0
+
+    @property
+    def met(self) -> Bools:
+        """Levels that the tables found meet."""
+        return np.asarray((self.down <= -self.lpl) & (self.up >= self.upl) & (self.up - self.down >= self.spl))
+
+    @property
+    def _open(self) -> Bools:
+        """Which attackers have levels that are not shown yet."""
+        return np.bincount(self.of[~self.met], minlength=len(self.groups)) > 0
+
+    @property
+    def _missed(self) -> bool:
+        return any(one.out_of_reach for one in self.alone.values())
+
+    def _try(self, chosen: Ints, share: float, inside: Sequence[Ints], *, quick: bool) -> None:
+        """Tables that lie within what all of these know, towards what is still open of them; by all means where it is one or the public."""
+        mine = np.isin(self.whose, chosen)
+        lo, hi = self.public.lo.copy(), self.public.hi.copy()
+        own = self.own[mine]
+        np.maximum.at(lo, own, self.instance.a[own] + self.low[mine])
+        np.minimum.at(hi, own, self.instance.a[own] + self.high[mine])
+        whole = any(self.groups[g].whole for g in chosen.tolist())
+        region = Region(self.instance.relations, lo, hi, whole, self.instance.a, None, self.public)
+        todo = np.isin(self.of, chosen) & ~self.met
+        levels = union([Levels(self.cell[k], self.lpl[k], self.upl[k], self.spl[k]) for k in _runs(self.of, todo)])
+        left = self.budget.left
+        part = self.budget.part(None if left is None else share * left)
+        (ends,) = settle([Question(region, levels=levels)], self.instance.labels, inside, part, only_swaps=quick)
+        for witness in ends.witnesses:
+            self._see(witness)
+        if not quick and len(chosen) == 1:
+            self.alone[int(chosen[0])] = ends
+
+    def _see(self, witness: Witness) -> None:
+        """Show a table to everybody whose own cells it fits; one with fractions to those who do not know values to be whole."""
+        mark = witness.shift.tobytes() + witness.denominator.to_bytes(8, "big")
+        if mark in self.seen:
+            return
+        self.seen.add(mark)
+        self.pool.append(witness)
+        y, d = witness.shift[self.own], witness.denominator
+        fits = (y // d >= self.low) & (-(-y // d) <= self.high)
+        usable = np.bincount(self.whose[~fits], minlength=len(self.groups)) == 0
+        if d > 1:
+            usable &= ~np.array([one.whole for one in self.groups], bool)
+        move = np.where(usable[self.of], witness.shift[self.cell], 0)
+        np.minimum(self.down, -(-move // d), out=self.down)  # rounded inwards
+        np.maximum(self.up, move // d, out=self.up)
+
+    def usable(self, group: int) -> Bools:
+        """Which tables found fit what these attackers know."""
+        if not len(self.pool):
+            return np.zeros(0, bool)
+        mine = slice(*np.searchsorted(self.whose, [group, group + 1]).tolist())
+        y, d = self.shifts[:, self.own[mine]], self.denominators[:, None]
+        fits = np.all((y // d >= self.low[mine]) & (-(-y // d) <= self.high[mine]), axis=1)
+        return np.asarray(fits & ((self.denominators == 1) | (not self.groups[group].whole)))
+
+    @cached_property
+    def shifts(self) -> Ints:
+        """All tables found, as moves from the true one; to be asked once the search is over."""
+        return np.stack([one.shift for one in self.pool])
+
+    @cached_property
+    def denominators(self) -> Ints:
+        """Of each of them."""
+        return np.array([one.denominator for one in self.pool], np.int64)
+
+
+def _row(many: Sequence[Ints]) -> Ints:
+    return np.concatenate(many) if many else np.zeros(0, np.int64)
+
+
+def _whose(sizes: Sequence[int]) -> Ints:
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _runs(of: Ints, chosen: Bools) -> list[Ints]:
+    """The places that are chosen, those of one owner together."""
+    at = np.flatnonzero(chosen)
+    cuts = np.flatnonzero(np.diff(of[at])) + 1
+    return np.split(at, cuts)
