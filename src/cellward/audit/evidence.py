@@ -18,6 +18,7 @@ from cellward.errors import VerificationError
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.publication.publication import Publication
+from cellward.risk.alike import Alike
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
@@ -122,16 +123,32 @@ def _of_a_crowd(instance: Instance, crowd: Crowd, asked: Sequence[Levels], insid
         sentences, settled, where = zip(*missing, strict=True)
         return Evidence(requirements, missing=sentences, unsettled=settled.count(False), cells=where)
     usable = (crowd.usable(g) for g in range(len(crowd.groups)))
-    shown = []
-    for one in _choose([group.levels for group in crowd.groups], crowd.pool, usable):
-        covers = []
-        for g, cells in one.covers:
-            for k in crowd.groups[g].members:
-                mine = asked[k].cell[np.isin(asked[k].cell, cells)]
-                if len(mine):
-                    covers.append((k, mine))
-        shown.append(CoveringWitness(one.witness, tuple(sorted(covers, key=lambda each: each[0]))))
-    return Evidence(requirements, tuple(shown))
+    chosen = _choose([group.levels for group in crowd.groups], crowd.pool, usable)
+    return Evidence(requirements, tuple(_of_each(chosen, crowd.groups, asked, instance.cells)))
+
+
+def _of_each(
+    chosen: Sequence[CoveringWitness], groups: Sequence[Alike], asked: Sequence[Levels], cells: int
+) -> Iterator[CoveringWitness]:
+    """Witnesses that cover levels of attackers alike, as covering those of each of them."""
+    covers = [(w, g, at) for w, one in enumerate(chosen) for g, at in one.covers]
+    witness = np.repeat([w for w, _, _ in covers], [len(at) for _, _, at in covers])
+    key = np.concatenate([g * cells + at for _, g, at in covers])
+    order = np.lexsort((witness, key))
+    key, witness = key[order], witness[order]
+    members = [(g, k) for g, one in enumerate(groups) for k in one.members]
+    many = [len(asked[k]) for _, k in members]
+    who = np.repeat([k for _, k in members], many)
+    wanted = np.concatenate([g * cells + asked[k].cell for g, k in members])
+    first, last = np.searchsorted(key, wanted, "left"), np.searchsorted(key, wanted, "right")
+    by, who, at = witness[ranges(first, last)], np.repeat(who, last - first), np.repeat(wanted % cells, last - first)
+    order = np.lexsort((at, who, by))
+    by, who, at = by[order], who[order], at[order]
+    for w, one in enumerate(chosen):
+        mine = slice(*np.searchsorted(by, [w, w + 1]).tolist())
+        begin = np.flatnonzero(np.diff(who[mine], prepend=-1))
+        parts = np.split(at[mine], begin[1:])
+        yield CoveringWitness(one.witness, tuple(zip(who[mine][begin].tolist(), parts, strict=True)))
 
 
 def _not_settled(

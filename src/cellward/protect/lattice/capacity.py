@@ -111,8 +111,9 @@ class Capacity:
             np.maximum(self.instance.lower, wide[0]),
             np.minimum(self.instance.upper, wide[1]),
         )
+        several = len(self.asked) <= MOST_SEPARATED
         for k, asked in enumerate(self.asked):
-            if not len(asked):
+            if not len(asked) or not (several or k == 0):
                 continue
             lb, ub = self.box(k)
             low, high = public.narrowed(np.maximum(lb, wide[0]), np.minimum(ub, wide[1]), whole=self._whole(k))
