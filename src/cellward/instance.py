@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from cellward.errors import InputError
 from cellward.exact import Ints, Numbers, finer, freeze
+from cellward.risk.alike import merged
 from cellward.risk.attacker import Attacker, check_attackers
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
@@ -95,6 +97,11 @@ class Instance:
     attackers: tuple[Attacker, ...] = (Attacker.external(),)
     beyond: int = 0
     """Decimals more than those of the table that it was made of."""
+
+    @cached_property
+    def distinct_attackers(self) -> tuple[Attacker, ...]:
+        """One for all who know the same beyond the public."""
+        return merged(self.attackers, self.sensitivity.levels, self.lower, self.upper)
 
     @staticmethod
     def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:

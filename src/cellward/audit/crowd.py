@@ -23,7 +23,7 @@ from cellward.risk.alike import alike, union
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 
-FIRST_SHARE, SHARE = 0.4, 0.15
+FIRST_SHARE, SHARE = 0.7, 0.2
 """The part of the time left for the public, and for each set of others."""
 GAIN = 0.2
 """A set that shows less than this part of what is open is followed by smaller ones."""

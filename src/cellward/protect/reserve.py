@@ -9,6 +9,8 @@ AT_LEAST_S, A_CELL_S, AN_ENTRY_S = 0.05, 4e-5, 8e-6
 """To close: measured on tables of 400 to 70,000 cells, with some to spare; a certificate is made, checked and packed by the cell."""
 SHOWN_SHARE, A_SHOWN_CELL_S, A_RISK_S = 0.05, 5e-5, 1e-4
 """To show: a share of the limit, the bound by the cell, and another table for each cell at risk."""
+A_LEVEL_S = 1.5e-5
+"""To close: for each level against each attacker, which a certificate shows by name."""
 MOST = 0.25
 """The largest share of what is left that is kept for either: a table must be found first."""
 
@@ -18,6 +20,7 @@ def reserves(instance: Instance, budget: Budget) -> tuple[float, float]:
     if budget.left is None or budget.time_limit_s is None:
         return 0.0, 0.0
     close = AT_LEAST_S + A_CELL_S * instance.cells + AN_ENTRY_S * len(instance.relations.indices)
+    close += A_LEVEL_S * sum(len(each.wanted(instance.sensitivity.levels)) for each in instance.attackers)
     show = SHOWN_SHARE * budget.time_limit_s + A_SHOWN_CELL_S * instance.cells
     show += A_RISK_S * len(instance.sensitivity.unsafe)
     return min(show, MOST * budget.left), min(close, MOST * budget.left)

@@ -32,7 +32,6 @@ from cellward.instance import Instance
 from cellward.protect.lattice.told_box import Requirement, ToldBox
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
-from cellward.risk.alike import merged
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
@@ -400,8 +399,7 @@ def _common_denominator(multipliers: Sequence[Floats]) -> int | None:
 
 def guards(instance: Instance, knowledge: Knowledge, told: ToldBox, violated: float = VIOLATED) -> list[Capacity]:
     """The levels of the cells, and those of the sums at risk, against what a release tells."""
-    attackers = merged(instance.attackers, instance.sensitivity.levels, instance.lower, instance.upper)
-    attackers = tuple(replace(k, whole=k.whole or knowledge.whole) for k in attackers)
+    attackers = tuple(replace(k, whole=k.whole or knowledge.whole) for k in instance.distinct_attackers)
     sums = instance_of_sums(instance, knowledge)
     own = Capacity(replace(instance, attackers=attackers), told, violated)
     return [own] if sums is None else [own, Capacity(sums, told, violated)]

@@ -40,8 +40,12 @@ LEAST_GAIN = 1e-4
 MOST_NO_GOODS = 3000
 LARGE = 4000
 """Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
-SOME_SHARE, FIRST_SHARE, AUDIT_SHARE = 0.6, 0.3, 0.6
+SOME_SHARE, FIRST_SHARE, AUDIT_SHARE = 0.6, 0.3, 0.85
 """Of the time left, the part of the search for some table, of that for a better one, and the part that showing the levels of one table may take."""
+LEAST_S = 2.0
+"""Less than this is too little for a better table."""
+A_SHOWN_LEVEL_S = 8e-5
+"""What it takes to show the levels of thousands of attackers, each."""
 
 
 @dataclass
@@ -107,7 +111,8 @@ class ProtectedSearch:
         )
         if some.status == "infeasible" or some.x is None:
             return some
-        better = self._of(problem, solve(problem, self._share, self.engines))
+        spare = self._spare
+        better = self._of(problem, solve(problem, spare, self.engines)) if spare.left else some
         best = some if better.x is None else better
         if best.x is None or self._protects(best):
             return best
@@ -161,6 +166,18 @@ class ProtectedSearch:
         left = self.budget.left
         return self.budget if left is None else self.budget.part(FIRST_SHARE * left)
 
+    @property
+    def _spare(self) -> Budget:
+        """What a better table may take of the time left, so that there is enough to show its levels."""
+        left = self.budget.left
+        if left is None:
+            return self.budget
+        asked = sum(
+            len(attacker.asked(self.model.instance.sensitivity.levels)) for attacker in self.model.instance.attackers
+        )
+        spare = left - A_SHOWN_LEVEL_S * asked
+        return self.budget.part(min(FIRST_SHARE * left, spare) if spare > LEAST_S else 0.0)
+
     @cached_property
     def level_rows(self) -> list[LevelRow]:
         """What the levels say of single equations."""
@@ -192,8 +209,9 @@ class ProtectedSearch:
             self.last = self.audited(v, found.engine)
             if not self.last.ignore_levels and self.budget.left is not None:
                 # One table that is hard to judge must not take the time of all others.
-                self.last.within(self.budget.part(AUDIT_SHARE * self.budget.left)).protected  # noqa: B018
-                self.last.within(self.budget.showing)
+                showing = self.budget.showing
+                self.last.within(showing.part(AUDIT_SHARE * (showing.left or 0.0))).protected  # noqa: B018
+                self.last.within(showing)
         return self.last
 
     def _protects(self, found: Found) -> bool:

@@ -29,7 +29,7 @@ FEW_CELLS = 4000
 """Up to so many cells every rung is tried; in larger tables rounded leaves come next."""
 MOST_FOR_SUMS = 3
 """Steps that ``auto`` tries for sums before leaves may go further too."""
-FIRST_SHARE, MORE_SHARE = 0.4, 0.7
+FIRST_SHARE, MORE_SHARE = 0.4, 0.9
 """The part of the time left in which a first rounding to neighbouring multiples must be found, and that for each number of steps after it."""
 
 
