@@ -12,6 +12,7 @@ from cellward.protect.adjustment.study import DisclosureStudy
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 from cellward.protect.stopped import Stopped
+from cellward.protect.suppression import CellSuppression
 from cellward.protection import Protection
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.release import Release
@@ -35,6 +36,7 @@ __all__ = [
     "Attacker",
     "Audit",
     "CellPerturbation",
+    "CellSuppression",
     "CellwardError",
     "ControlledAdjustment",
     "ControlledRounding",

@@ -11,8 +11,9 @@ from cellward.protect.method import Method
 from cellward.protect.option import options_of
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
+from cellward.protect.suppression import CellSuppression
 
-METHODS: list[type[Method]] = [ControlledRounding, CellPerturbation, ControlledAdjustment]
+METHODS: list[type[Method]] = [ControlledRounding, CellPerturbation, ControlledAdjustment, CellSuppression]
 
 
 def method_called(word: str, calling: str) -> type[Method]:

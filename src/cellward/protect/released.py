@@ -11,7 +11,6 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import Ints
 from cellward.files.text import check_input, decode_file
 from cellward.formats.csv_file import read_rows
 from cellward.protect.methods import METHODS, method_titled
@@ -40,7 +39,7 @@ def read_release(path: str | Path, table: Table, *, told: Mapping[str, Any] | No
     stated = {"name": method.title} | stated | given
     if stated["name"] == ControlledRounding.title and "base" not in stated:
         raise InputError(f"{file}: no release.json beside it says how it was made; give the rounding base (--base)")
-    printed = _printed(file, table, COLUMNS[kind], last=not digest)
+    printed = _printed(file, table, kind, last=not digest)
     release = Release(
         labels=table.labels,
         publication=method.publication(stated, printed, table),
@@ -65,9 +64,11 @@ def _compare_tables(file: Path, release: Release) -> None:
             )
 
 
-def _printed(file: Path, table: Table, columns: tuple[str, ...], *, last: bool) -> dict[str, Ints]:
-    """The printed columns in the table's cell order; ``last``: other tools may call the last column as they like. None where a field is empty."""
+def _printed(file: Path, table: Table, kind: str, *, last: bool) -> dict[str, Any]:
+    """The printed columns in the table's cell order; ``last``: other tools may call the last column as they like. ``empty``: of kinds other than
+    values, the cells of which a field is empty; 0 stands there."""
     names, rows, at = read_rows(file)
+    columns = COLUMNS[kind]
     place = table.labels.dims or ("cell",)
     printed = tuple(printed_name(name, table.labels.dims) for name in columns)
     wanted = (names[-1],) if last and len(printed) == 1 else printed
@@ -78,7 +79,8 @@ def _printed(file: Path, table: Table, columns: tuple[str, ...], *, last: bool) 
     if missing := [name for name in wanted if name not in names]:
         raise InputError(f"{file}: no column {missing[0]!r}; a release has {', '.join((*place, *wanted))}")
     where = [names.index(dim) for dim in place]
-    found = {name: np.zeros(table.cells, np.int64) for name in columns}
+    found: dict[str, Any] = {name: np.zeros(table.cells, np.int64) for name in columns}
+    empty = np.zeros(table.cells, bool)
     seen = np.zeros(table.cells, bool)
     for row, line in zip(rows, at, strict=True):
         codes = tuple(row[k] for k in where)
@@ -92,6 +94,9 @@ def _printed(file: Path, table: Table, columns: tuple[str, ...], *, last: bool) 
                 raise InputError(f"{table.labels.name(i)} occurs twice; keep one row a cell")
             for name, column in zip(columns, wanted, strict=True):
                 text = row[names.index(column)]
+                if not text and kind != "values":
+                    empty[i] = True
+                    continue
                 value = exact.scale_one(text, table.decimals, "its value", strict=True)
                 if abs(value) > exact.LARGEST:
                     raise InputError(f"{text} is beyond 2^53; check the value")
@@ -103,7 +108,7 @@ def _printed(file: Path, table: Table, columns: tuple[str, ...], *, last: bool) 
         raise InputError(
             f"{file}: no row for {table.labels.name(int(np.argmin(seen)))}; a release holds every cell of its table"
         )
-    return found
+    return found if kind == "values" else {**found, "empty": empty}
 
 
 def _statement(file: Path, table: Table) -> tuple[dict[str, Any], str, str]:
