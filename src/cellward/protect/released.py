@@ -14,24 +14,33 @@ from cellward.errors import InputError
 from cellward.files.text import check_input, decode_file
 from cellward.formats.csv_file import read_rows
 from cellward.protect.methods import METHODS, method_titled
+from cellward.protect.pattern_file import read_pattern
 from cellward.protect.rounding import ControlledRounding
+from cellward.protect.suppression import CellSuppression
 from cellward.publication.release import Release, printed_name
+from cellward.publication.withheld import Withheld
 from cellward.table.table import Table
 
 COLUMNS = {"values": ("value",), "withheld": ("value",), "ranges": ("lower", "upper")}
 """What each kind of publication prints."""
 
 
-def read_release(path: str | Path, table: Table, *, told: Mapping[str, Any] | None = None) -> Release:
-    """A release of this table: a folder that cellward wrote, or a CSV of labels and printed values.
+def read_release(
+    path: str | Path, table: Table, *, told: Mapping[str, Any] | None = None, pattern: str | None = None
+) -> Release:
+    """A release of this table: a folder that cellward wrote, a CSV of labels and printed values, or another tool's file of statuses or crosses.
 
     The method's parameters are read from ``release.json`` beside the CSV; what is ``told`` here (base, steps, knowledge of a rounding) replaces them,
-    or stands in for them.
+    or stands in for them. ``pattern``: the column that says which cells are withheld; without it, one that is known by its name.
     """
     path = Path(path)
     file = check_input(path / "release.csv" if path.is_dir() else path, "a release")
     stated, kind, digest = _statement(file.with_suffix(".json"), table)
     given = {name: entry for name, entry in (told or {}).items() if entry is not None}
+    if pattern is not None or (not stated and not given):
+        hidden = read_pattern(file, table, pattern)
+        if hidden is not None:
+            return _withheld(table, Withheld.of(table.scaled, np.flatnonzero(hidden)))
     method = method_titled(stated.get("name", ControlledRounding.title))
     assert method is not None
     if stated and (wrong := [name for name in given if name not in stated]):
@@ -52,6 +61,20 @@ def read_release(path: str | Path, table: Table, *, told: Mapping[str, Any] | No
     )
     _compare_tables(file, release)
     return release
+
+
+def _withheld(table: Table, publication: Withheld) -> Release:
+    """What another tool's pattern publishes: true values but for those withheld."""
+    return Release(
+        labels=table.labels,
+        publication=publication,
+        decimals=table.decimals,
+        method={"name": CellSuppression.title},
+        relations=table.relations,
+        lower=table.lower,
+        upper=table.upper,
+        digest="",
+    )
 
 
 def _compare_tables(file: Path, release: Release) -> None:

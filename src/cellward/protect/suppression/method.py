@@ -10,9 +10,9 @@ import numpy as np
 
 from cellward.exact import LARGEST, Bools, Ints
 from cellward.instance import Instance, Weights
-from cellward.protect.method import Method
+from cellward.protect.method import BatchRun, Method, Parameter, TauArgus
 from cellward.protect.named_cells import named_cells
-from cellward.protect.option import Cells, Word, option
+from cellward.protect.option import Cells, Flag, Word, option
 from cellward.protect.suppression.attempt import SuppressionAttempt
 from cellward.protection import Protection
 from cellward.publication.withheld import Withheld
@@ -26,6 +26,14 @@ SHARE = 10
 """A preferred cell costs this much less."""
 
 
+def _number(what: str) -> Parameter:
+    """A parameter of τ-ARGUS' own ways, which has no part in ours."""
+    return Parameter(what, 0, 0, 10**6)
+
+
+MINUTES = Parameter("the time in minutes", 10, 0, 10**5)
+
+
 @dataclass(frozen=True)
 class CellSuppression(Method):
     """Withhold the cells at risk, and as little besides as it takes so that every protection level holds against every attacker; all else is printed
@@ -35,7 +43,7 @@ class CellSuppression(Method):
     ``guarantee="exact"``: no cell at risk can be worked out exactly, whatever its levels ask. ``zeros``: cells of 0 are published, or may be withheld
     (``candidates``). ``publish``: cells that must be printed, as must those that the table calls fixed. ``withhold``: cells that must be withheld, as
     must those that it calls secondary. ``preferred``: cells that cost a tenth, such as those withheld last year. ``forbidden``: cells that are never
-    withheld for the sake of others, ``"totals"``, ``"leaves"`` or these.
+    withheld for the sake of others, ``"totals"``, ``"leaves"`` or these. ``ranges``: folders also hold what anybody can work out of each cell.
 
     >>> from cellward import Table
     >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]])
@@ -51,6 +59,14 @@ class CellSuppression(Method):
     )
     default_weights: ClassVar[Weights] = "value"
 
+    tauargus: ClassVar[tuple[TauArgus, ...]] = (
+        TauArgus("OPT", "", (MINUTES, _number("the time of a subtable"))),
+        TauArgus("MOD", "", (MINUTES, *map(_number, ("singletons", "multiple singletons", "the minimum frequency")))),
+        TauArgus("GH", "", tuple(map(_number, ("the a-priori bounds", "the model size", "singletons")))),
+        TauArgus("NET", "", (_number("the time in minutes"),)),
+        TauArgus("UWE", "", (_number("the time in minutes"),)),
+    )
+
     guarantee: str = option(
         "levels",
         Word(GUARANTEES),
@@ -65,10 +81,19 @@ class CellSuppression(Method):
         (), Cells(("totals", "leaves")), "Cells never withheld for the sake of others: totals, leaves or these."
     )
 
+    ranges: bool = option(
+        False, Flag(), "Also publish what anybody can work out of the withheld cells, as ranges (ranges.csv)."
+    )
+
     @property
     def ignores_levels(self) -> bool:
         """Where exact disclosure is all that is guarded against."""
         return self.guarantee == "exact"
+
+    @property
+    def publishes_ranges(self) -> bool:
+        """Where told so."""
+        return self.ranges
 
     def accepts(self, instance: Instance) -> str | None:
         """Any table, unless a cell is both to be printed and to be withheld."""
@@ -105,6 +130,21 @@ class CellSuppression(Method):
         hidden, risk = result.publication.withheld, asked(result.instance)
         others = f"{int((hidden & ~risk).sum()):,} for the sake of others"
         return [f"{int(hidden.sum()):,} cells are withheld, {int((hidden & risk).sum()):,} at risk and {others}"]
+
+    @classmethod
+    def from_batch(cls, command: str, *parameters: int) -> BatchRun:
+        """OPT, MOD, GH, NET and UWE: all are this one problem; OPT and MOD say how many minutes it may take.
+
+        Singletons, which τ-ARGUS guards against by parameters, are attackers who know their own contributions.
+        """
+        minutes = parameters[0] if command in ("OPT", "MOD") else 0
+        return BatchRun(
+            method=cls(),
+            unit_costs=False,
+            exact_costs=True,
+            time_limit_s=60.0 * minutes if minutes else None,
+            note=f"{command} is run as one problem over the whole table, against every attacker, with a bound; its other parameters have no effect",
+        )
 
     def says(self, instance: Instance) -> dict[str, Any]:
         """The options, cells by how many they are."""

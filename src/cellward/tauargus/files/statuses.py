@@ -6,7 +6,7 @@ All are mapped from our own :class:`CellStatus` and, for unsafe cells, from the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,10 @@ _STATE = {
     CellStatus.SECONDARY: SECONDARY,
     CellStatus.FIXED: FIXED,
 }
+
+
+WORDS = {SAFE: "safe", UNSAFE: "primary", SECONDARY: "secondary", FIXED: "frozen", EMPTY: "empty"}
+"""What we call them in files of statuses."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,14 @@ def states_of(table: Table) -> list[CellState]:
         state = EMPTY if empty[i] else _STATE[CellStatus(code)]
         out.append(CellState(state, rules.get(i) if state == UNSAFE else None))
     return out
+
+
+def with_pattern(table: Table, hidden: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Table:
+    """The same table as a pattern of withheld cells leaves it: of cells that are not at risk, those withheld are secondary, and no others."""
+    s = table.sensitivity
+    plain = np.where(s.status == CellStatus.SECONDARY, CellStatus.SAFE, s.status)
+    status = np.where(hidden & (s.status != CellStatus.UNSAFE), CellStatus.SECONDARY, plain)
+    return table.with_sensitivity(replace(s, status=status.astype(np.uint8)))
 
 
 def letter(cell: CellState) -> str:
