@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from cellward.audit.bound import BoundProof
+from cellward.audit.pattern_tree import grow_pattern
 from cellward.errors import SolverError
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.publication import Publication
+from cellward.solve.budget import Budget
 
 MOST_STEPS = 1 << 24
 """Half of what a verifier takes at least: cuts are kept up to it, those that count for most first."""
@@ -122,8 +124,16 @@ class Cuts:
         return self._rooms[k]
 
 
-def prove_pattern(instance: Instance, publication: Publication | None, sought: Objective) -> BoundProof:
-    """The bound of the cuts with their weights, or that no pattern is safe, as the certificate states it."""
+def prove_pattern(
+    instance: Instance,
+    publication: Publication | None,
+    sought: Objective,
+    *,
+    optimal: bool = False,
+    budget: Budget | None = None,
+) -> BoundProof:
+    """The bound of the cuts with their weights, or that no pattern is safe, as the certificate states it; of a pattern called ``optimal`` a tree over
+    the cuts, where the weights alone do not prove it so."""
     assert sought.allowed is not None
     cuts = Cuts(instance, sought.allowed)
     weights = sought.cut_weights or (0,) * len(sought.cuts)
@@ -141,6 +151,17 @@ def prove_pattern(instance: Instance, publication: Publication | None, sought: O
     cost = publication.cost(instance, sought.allowed)
     if cost is None or value > cost:
         raise SolverError("the cuts contradict the pattern that was found; nothing is released")
+    if optimal and value < cost:
+        every = _kept([(cut, 1) for cut, _ in derived])
+        tree = grow_pattern([(cut.row, cut.least) for cut, _ in every], costs, cost - unit, budget or Budget())
+        if tree is not None:
+            stated = {
+                "value": str(cost),
+                "unit": _unit(unit),
+                "tree": tree,
+                "cuts": [dict(cut.stated) for cut, _ in every],
+            }
+            return BoundProof(Fraction(cost), stated, len(tree))
     return BoundProof(Fraction(value), _content(str(value), unit, kept, sought.cut_scale, "dual"), 1)
 
 

@@ -120,7 +120,10 @@ class Shown:
     def bound(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
         if self.sought.pattern:
-            return prove_pattern(self.instance, self.publication, self.sought)
+            optimal = self.status == "optimal"
+            return prove_pattern(
+                self.instance, self.publication, self.sought, optimal=optimal, budget=self._for_the_bound
+            )
         allowed, values = self.sought.allowed, None if self.publication is None else self.publication.v
         if values is None and self.sought.refutation:
             return refuted(self.sought.refutation)
