@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from fixed_keys import key_of
 from typer.testing import CliRunner
@@ -367,7 +368,7 @@ def test_rules_on_cells(cells):
 
 def test_every_command_we_do_not_do_gets_its_sentence_before_anything_is_written(folder):
     text = f"""<ANCO>
-{OPEN}<SPECIFYTABLE> "Kind"|"V"||-3
+{OPEN}<SPECIFYTABLE> "Kind"|"V"||-1|2
 <SAFETYRULE> NK(1,80)|FOO(3)
 <SPECIFYTABLE> "Nothing"|"V"||
 <READMICRODATA>
@@ -382,7 +383,7 @@ def test_every_command_we_do_not_do_gets_its_sentence_before_anything_is_written
 <RECODE> 1, Kind, 2
 """
     looked = batch(folder, text)
-    expected = ["<ANCO>", "by distance", "no variable 'Nothing'", "CKM, the cell key method", "write CTA(table)", "XYZ, a solution",
+    expected = ["<ANCO>", "the exponent 2", "no variable 'Nothing'", "CKM, the cell key method", "write CTA(table)", "XYZ, a solution",
                 "output type 7", "no table 3", "TR+", "none.hst", "recodings belong before"]  # fmt: skip
     assert len(looked.refusals) == len(expected)
     for part, said in zip(expected, looked.refusals, strict=True):
@@ -502,6 +503,13 @@ def test_a_priori_files_are_honoured_by_suppressions(folder):
     now = {p.instance.labels.tuple_of(int(i)) for i in p.publication.withheld.nonzero()[0]}
     assert kept not in now and shown[0] in now
     assert p.instance.weight[table.labels.find(dear)] == 100000 * 10**p.instance.weight_decimals
+
+
+def test_costs_by_distance_grow_from_the_cells_at_risk(folder):
+    done, _ = run(folder, '"Kind""Place"|"V"||-3', "<SUPPRESS> OPT(1)\n", "FREQ(2,10)")
+    instance = done.protections[0].instance
+    assert set(instance.weight.tolist()) <= {1, 2, 3}
+    assert np.all(instance.weight[instance.sensitivity.unsafe] == 1)
 
 
 def test_a_second_suppression_begins_anew(folder):

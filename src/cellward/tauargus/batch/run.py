@@ -200,7 +200,9 @@ class _Run:
             plain = solution.unit_costs or solution.exact_costs
             found = solution.method.protect(
                 table if plain else with_whole_costs(table),
-                weights=_weights(solution, table),
+                weights="distance"
+                if mine[0].made.by_distance and not solution.unit_costs
+                else _weights(solution, table),
                 attackers=_attackers(table),
                 time_limit_s=solution.time_limit_s,
                 threads=self.threads,
