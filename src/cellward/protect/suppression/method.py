@@ -186,7 +186,7 @@ def asked(instance: Instance) -> Bools:
     out[instance.sensitivity.unsafe] = True
     for levels in (
         instance.sensitivity.levels,
-        *(one.wanted(instance.sensitivity.levels) for one in instance.attackers),
+        *(one.asked(instance.sensitivity.levels) for one in instance.attackers),
     ):
         out[levels.cell] = True
     return out
