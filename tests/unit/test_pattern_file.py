@@ -120,3 +120,8 @@ def test_ranges_are_what_anybody_can_work_out(run, table, tmp_path):
     assert "N,a,20,20" in rows
     assert "S,a,0,25" in rows  # with W,a they are 25, with S,c 30
     assert run("verify", out).code == 0
+    assert run("audit", table, *READING, "--release", out / "ranges.csv").code == 0
+    narrow = tmp_path / "narrow.csv"
+    narrow.write_text((out / "ranges.csv").read_text().replace("S,a,0,25", "S,a,7,25"))
+    said = run("audit", table, *READING, "--release", narrow)
+    assert said.code == 1 and "(S, a): attacker external narrows it down to 7 to 25" in said.out

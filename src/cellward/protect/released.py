@@ -11,12 +11,14 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import InputError
+from cellward.exact import NO_BOUND
 from cellward.files.text import check_input, decode_file
 from cellward.formats.csv_file import read_rows
 from cellward.protect.methods import METHODS, method_titled
 from cellward.protect.pattern_file import read_pattern
 from cellward.protect.rounding import ControlledRounding
 from cellward.protect.suppression import CellSuppression
+from cellward.publication.ranges import Ranges
 from cellward.publication.release import Release, printed_name
 from cellward.publication.withheld import Withheld
 from cellward.table.table import Table
@@ -38,9 +40,11 @@ def read_release(
     stated, kind, digest = _statement(file.with_suffix(".json"), table)
     given = {name: entry for name, entry in (told or {}).items() if entry is not None}
     if pattern is not None or (not stated and not given):
+        if pattern is None and (ranges := _ranges(file, table)) is not None:
+            return _of_others(table, ranges, "interval publication")
         hidden = read_pattern(file, table, pattern)
         if hidden is not None:
-            return _withheld(table, Withheld.of(table.scaled, np.flatnonzero(hidden)))
+            return _of_others(table, Withheld.of(table.scaled, np.flatnonzero(hidden)), CellSuppression.title)
     method = method_titled(stated.get("name", ControlledRounding.title))
     assert method is not None
     if stated and (wrong := [name for name in given if name not in stated]):
@@ -63,13 +67,25 @@ def read_release(
     return release
 
 
-def _withheld(table: Table, publication: Withheld) -> Release:
-    """What another tool's pattern publishes: true values but for those withheld."""
+def _ranges(file: Path, table: Table) -> Ranges | None:
+    """Ranges, where a file has a column ``lower`` and one ``upper``: those that go with a suppression, or another tool's."""
+    if file.suffix.lower() == ".tab" or not {printed_name(n, table.labels.dims) for n in COLUMNS["ranges"]} <= set(
+        read_rows(file)[0]
+    ):
+        return None
+    read = _printed(file, table, "ranges", last=False)
+    return Ranges(
+        np.where(read["empty lower"], -NO_BOUND, read["lower"]), np.where(read["empty upper"], NO_BOUND, read["upper"])
+    )
+
+
+def _of_others(table: Table, publication: Withheld | Ranges, method: str) -> Release:
+    """What another tool publishes, of which nothing is stated but what is printed."""
     return Release(
         labels=table.labels,
         publication=publication,
         decimals=table.decimals,
-        method={"name": CellSuppression.title},
+        method={"name": method},
         relations=table.relations,
         lower=table.lower,
         upper=table.upper,
@@ -88,8 +104,8 @@ def _compare_tables(file: Path, release: Release) -> None:
 
 
 def _printed(file: Path, table: Table, kind: str, *, last: bool) -> dict[str, Any]:
-    """The printed columns in the table's cell order; ``last``: other tools may call the last column as they like. ``empty``: of kinds other than
-    values, the cells of which a field is empty; 0 stands there."""
+    """The printed columns in the table's cell order; ``last``: other tools may call the last column as they like. Of kinds other than
+    values also the cells of which a field is empty, as ``empty NAME``; 0 stands there."""
     names, rows, at = read_rows(file)
     columns = COLUMNS[kind]
     place = table.labels.dims or ("cell",)
@@ -103,7 +119,7 @@ def _printed(file: Path, table: Table, kind: str, *, last: bool) -> dict[str, An
         raise InputError(f"{file}: no column {missing[0]!r}; a release has {', '.join((*place, *wanted))}")
     where = [names.index(dim) for dim in place]
     found: dict[str, Any] = {name: np.zeros(table.cells, np.int64) for name in columns}
-    empty = np.zeros(table.cells, bool)
+    empty = {name: np.zeros(table.cells, bool) for name in columns}
     seen = np.zeros(table.cells, bool)
     for row, line in zip(rows, at, strict=True):
         codes = tuple(row[k] for k in where)
@@ -118,7 +134,7 @@ def _printed(file: Path, table: Table, kind: str, *, last: bool) -> dict[str, An
             for name, column in zip(columns, wanted, strict=True):
                 text = row[names.index(column)]
                 if not text and kind != "values":
-                    empty[i] = True
+                    empty[name][i] = True
                     continue
                 value = exact.scale_one(text, table.decimals, "its value", strict=True)
                 if abs(value) > exact.LARGEST:
@@ -131,7 +147,7 @@ def _printed(file: Path, table: Table, kind: str, *, last: bool) -> dict[str, An
         raise InputError(
             f"{file}: no row for {table.labels.name(int(np.argmin(seen)))}; a release holds every cell of its table"
         )
-    return found if kind == "values" else {**found, "empty": empty}
+    return found if kind == "values" else {**found, **{f"empty {name}": flags for name, flags in empty.items()}}
 
 
 def _statement(file: Path, table: Table) -> tuple[dict[str, Any], str, str]:

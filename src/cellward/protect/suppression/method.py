@@ -120,7 +120,7 @@ class CellSuppression(Method):
     @classmethod
     def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Withheld:  # noqa: ARG003
         """The values, nothing where the field is empty."""
-        return Withheld(printed["value"], printed["empty"])
+        return Withheld(printed["value"], printed["empty value"])
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:
