@@ -321,6 +321,12 @@ def test_zeros_are_candidates_only_when_asked():
     assert len(hidden(cw.CellSuppression(forbidden="totals", zeros="candidates").protect(table))) == 4
 
 
+def test_levels_that_reach_zero_are_noted_where_zeros_are_published():
+    table = cw.Table.from_array([[2, 5], [4, 7]]).find(levels={("0", "0"): (2, 2, 0)})
+    assert "1 level reaches down to 0" in cw.CellSuppression.notes(cw.CellSuppression().protect(table))[1]
+    assert len(cw.CellSuppression.notes(cw.CellSuppression(zeros="candidates").protect(table))) == 1
+
+
 def test_a_cell_at_risk_that_must_be_published_is_a_conflict_in_one_sentence():
     with pytest.raises(
         cw.InputError,

@@ -124,12 +124,20 @@ class CellSuppression(Method):
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:
-        """How many cells are withheld, and for whose sake."""
+        """How many cells are withheld, and for whose sake; and levels that reach down to 0 where zeros are known to be published."""
         if not isinstance(result.publication, Withheld):
             return []
         hidden, risk = result.publication.withheld, asked(result.instance)
         others = f"{int((hidden & ~risk).sum()):,} for the sake of others"
-        return [f"{int(hidden.sum()):,} cells are withheld, {int((hidden & risk).sum()):,} at risk and {others}"]
+        out = [f"{int(hidden.sum()):,} cells are withheld, {int((hidden & risk).sum()):,} at risk and {others}"]
+        i, s = result.instance, result.instance.sensitivity
+        to_zero = int(((s.lpl > 0) & (i.a - s.lpl <= 0) & (i.lower == 0)).sum())
+        if to_zero and result.method.get("zeros") == "published":
+            out.append(
+                f"{to_zero:,} level{'s' * (to_zero > 1)} reach{'es' * (to_zero == 1)} down to 0, which who knows that zeros are published rules "
+                "out; let zeros be withheld too (zeros='candidates') where that matters"
+            )
+        return out
 
     @classmethod
     def from_batch(cls, command: str, *parameters: int) -> BatchRun:
