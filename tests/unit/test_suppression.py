@@ -477,6 +477,20 @@ def test_a_least_pattern_is_proven_so_by_a_tree_over_its_cuts():
     assert max(proven.values()) > 1
 
 
+def test_cuts_without_weights_get_those_of_their_relaxation_and_large_ones_are_cut_down():
+    p = cw.CellSuppression().protect(grid())
+    bare = replace(p, sought=replace(p.sought, cut_weights=()))
+    assert bare.certified_bound >= p.certified_bound > 0
+    assert bare.certificate().check()
+    large = replace(
+        p.sought, cut_weights=tuple(10**45 * x for x in p.sought.cut_weights), cut_scale=10**45 * p.sought.cut_scale
+    )
+    huge = replace(p, sought=large)
+    assert huge.certificate().check().bound >= p.certified_bound - 1
+    beyond = tuple({**cut, "multiplier": [x * 10**45 for x in cut["multiplier"]]} for cut in p.sought.cuts)
+    assert replace(p, sought=replace(p.sought, cuts=beyond)).certificate().check().bound == 0
+
+
 def test_sums_at_risk_are_kept_as_cells_are():
     """One unit dominates a sum of two cells that are both withheld: the sum is not to follow either."""
     rows = {

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from cellward.audit.bound import BoundProof
-from cellward.audit.pattern_tree import grow_pattern
+from cellward.audit.pattern_tree import grow_pattern, root_leaf
+from cellward.audit.verify import STEPS_EACH
 from cellward.errors import SolverError
 from cellward.exact import NO_BOUND
 from cellward.instance import Instance
@@ -23,6 +24,8 @@ from cellward.publication.allowed import AllowedSet
 from cellward.publication.publication import Publication
 from cellward.solve.budget import Budget
 
+LARGEST = 10**39
+"""Numbers of a certificate have at most 40 digits."""
 MOST_STEPS = 1 << 24
 """Half of what a verifier takes at least: cuts are kept up to it, those that count for most first."""
 
@@ -51,6 +54,8 @@ class Cuts:
     def derive(self, stated: Mapping[str, Any]) -> DerivedCut | None:
         """The cut, or None where it says nothing."""
         k, p = self.number[stated["attacker"]], int(stated["cell"])
+        if max(map(abs, (stated["scale"], *stated["multiplier"])), default=0) >= LARGEST:
+            return None
         slope: dict[int, int] = {}
         entries = 0
         for j, x in zip(stated["equation"], stated["multiplier"], strict=True):
@@ -59,7 +64,7 @@ class Cuts:
             for i, coef in zip(members, coefs, strict=True):
                 slope[i] = slope.get(i, 0) + x * coef
         content = {**stated, "attacker": k}
-        steps = 3 * entries + 30 * len(slope) + 40
+        steps = max(0, 3 * entries + 30 * len(slope) + 40 - STEPS_EACH * len(stated["equation"]))
         if stated["sense"] == "bridge":
             return self._bridge(content, p, slope, k, steps)
         return self._capacity(content, p, slope, k, steps)
@@ -136,14 +141,16 @@ def prove_pattern(
     the cuts, where the weights alone do not prove it so."""
     assert sought.allowed is not None
     cuts = Cuts(instance, sought.allowed)
-    weights = sought.cut_weights or (0,) * len(sought.cuts)
+    costs = {i: int(w) for i, w in enumerate(instance.weight.tolist()) if cuts.free[i]}
+    scale, weights = _bearable(sought.cut_scale, sought.cut_weights or (0,) * len(sought.cuts))
     made = [(cuts.derive(stated), weight) for stated, weight in zip(sought.cuts, weights, strict=True)]
     derived = [(cut, weight) for cut, weight in made if cut is not None]
     if publication is None:
         return _refuted([cut for cut, _ in derived])
+    if derived and not sought.cut_weights:
+        scale, derived = _weighted([cut for cut, _ in derived], costs, budget or Budget())
     kept = _kept([(cut, weight) for cut, weight in derived if weight > 0])
-    costs = {i: int(w) for i, w in enumerate(instance.weight.tolist()) if cuts.free[i]}
-    least = _least(kept, sought.cut_scale, costs)
+    least = _least(kept, scale, costs)
     if least <= 0:
         kept, least = [], Fraction(0)
     unit = math.gcd(*costs.values()) or 1
@@ -162,7 +169,25 @@ def prove_pattern(
                 "cuts": [dict(cut.stated) for cut, _ in every],
             }
             return BoundProof(Fraction(cost), stated, len(tree))
-    return BoundProof(Fraction(value), _content(str(value), unit, kept, sought.cut_scale, "dual"), 1)
+    return BoundProof(Fraction(value), _content(str(value), unit, kept, scale, "dual"), 1)
+
+
+def _bearable(scale: int, weights: Sequence[int]) -> tuple[int, Sequence[int]]:
+    """Weights and their scale in numbers that a certificate can hold; any that are not negative prove something."""
+    over = max((scale, *weights), default=1) // LARGEST
+    return (scale, weights) if not over else (max(scale // (over + 1), 1), [weight // (over + 1) for weight in weights])
+
+
+def _weighted(
+    derived: Sequence[DerivedCut], costs: Mapping[int, int], budget: Budget
+) -> tuple[int, list[tuple[DerivedCut, int]]]:
+    """Cuts without weights: those of the linear relaxation, and their scale."""
+    every = [cut for cut, _ in _kept([(cut, 1) for cut in derived])]
+    leaf = root_leaf([(cut.row, cut.least) for cut in every], costs, budget)
+    if leaf is None:
+        return 1, [(cut, 0) for cut in every]
+    scale, weights = _bearable(leaf.scale, leaf.weights)
+    return scale, list(zip(every, weights, strict=True))
 
 
 def _least(kept: Sequence[tuple[DerivedCut, int]], scale: int, costs: Mapping[int, int]) -> Fraction:

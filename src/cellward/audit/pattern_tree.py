@@ -68,6 +68,12 @@ def bound_of(rows: Sequence[Row], leaf: PatternLeaf, costs: Mapping[int, int], f
     return Fraction(right, leaf.scale)
 
 
+def root_leaf(rows: Sequence[Row], costs: Mapping[int, int], budget: Budget) -> PatternLeaf | None:
+    """The weights of the linear relaxation before any branching; None where there are none."""
+    leaf, _ = _solve(rows, costs, {}, budget)
+    return leaf if leaf is not None and leaf.kind == "dual" else None
+
+
 def grow_pattern(
     rows: Sequence[Row], costs: Mapping[int, int], above: int, budget: Budget
 ) -> list[dict[str, Any]] | None:
