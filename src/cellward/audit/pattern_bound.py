@@ -162,13 +162,15 @@ def prove_pattern(
         every = _kept([(cut, 1) for cut, _ in derived])
         tree = grow_pattern([(cut.row, cut.least) for cut, _ in every], costs, cost - unit, budget or Budget())
         if tree is not None:
-            stated = {
-                "value": str(cost),
-                "unit": _unit(unit),
-                "tree": tree,
-                "cuts": [dict(cut.stated) for cut, _ in every],
-            }
-            return BoundProof(Fraction(cost), stated, len(tree))
+            used = sorted({t for node in tree for t in node.get("equation", ())})
+            place = {t: k for k, t in enumerate(used)}
+            nodes = [
+                {**node, "equation": [place[t] for t in node["equation"]]} if "equation" in node else node
+                for node in tree
+            ]
+            stated = [dict(every[t][0].stated) for t in used]
+            content = {"value": str(cost), "unit": _unit(unit), "tree": nodes, "cuts": stated}
+            return BoundProof(Fraction(cost), content, len(nodes))
     return BoundProof(Fraction(value), _content(str(value), unit, kept, scale, "dual"), 1)
 
 

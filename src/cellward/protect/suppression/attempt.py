@@ -54,7 +54,8 @@ class SuppressionAttempt(Attempt):
 
     def _solved(self, guarded: Instance, budget: Budget) -> Protection:
         """The answer for these attackers as a result of the instance's own."""
-        found = search(self._problem(guarded), budget)
+        told = budget.counting(0.0, 10.0**-self.instance.weight_decimals)
+        found = search(self._problem(guarded), told)
         if found.status == "infeasible":
             nothing = self.infeasible(f"{found.reason}{self._remedy}", found.engine)
             return replace(nothing, sought=self._sought(found, guarded))

@@ -120,7 +120,13 @@ def rtauargus(cell: CellState) -> str:
     return "A" if isinstance(cell.rule, Threshold) else "B"
 
 
+def word(cell: CellState) -> str:
+    """Our own word: safe, primary, secondary, frozen or empty."""
+    return WORDS[cell.state]
+
+
 STYLES: dict[str, dict[str, Callable[[CellState], str]]] = {
+    "cellward": {"Status": word},
     "tauargus": {"Status": number},
     "sdmx": {"CONF_STATUS": conf_status, "OBS_STATUS": obs_status},
     "rtauargus": {"Status": rtauargus},
@@ -129,9 +135,16 @@ STYLES: dict[str, dict[str, Callable[[CellState], str]]] = {
 
 
 def style(name: str) -> dict[str, Callable[[CellState], str]]:
-    """The columns of a style."""
+    """The columns of a style; letters of one's own are written ``safe=S,primary=P,secondary=X``, and what is not named stays empty."""
+    if "=" in name:
+        letters = dict(pair.strip().partition("=")[::2] for pair in name.split(","))
+        if unknown := [own for own in letters if own not in WORDS.values()]:
+            raise InputError(f"statuses: {unknown[0]!r} is no status; use {', '.join(WORDS.values())}")
+        return {"Status": lambda cell: letters.get(WORDS[cell.state], "")}
     if name not in STYLES:
-        raise InputError(f"statuses={name!r} is not known; use {', '.join(map(repr, STYLES))}")
+        raise InputError(
+            f"statuses={name!r} is not known; use {', '.join(map(repr, STYLES))}, or letters of your own, safe=S,primary=P,secondary=X"
+        )
     return STYLES[name]
 
 
