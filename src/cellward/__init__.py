@@ -9,6 +9,7 @@ from cellward.hierarchy import Hierarchy
 from cellward.job import Job
 from cellward.protect.adjustment import ControlledAdjustment
 from cellward.protect.adjustment.study import DisclosureStudy
+from cellward.protect.intervals import IntervalPublication
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 from cellward.protect.stopped import Stopped
@@ -44,6 +45,7 @@ __all__ = [
     "Dominance",
     "Hierarchy",
     "InputError",
+    "IntervalPublication",
     "Job",
     "Knowledge",
     "Manual",

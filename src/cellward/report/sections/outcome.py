@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cellward.protect.methods import method_titled
 from cellward.protection import Protection
+from cellward.publication.ranges import Ranges
 from cellward.publication.withheld import Withheld
 from cellward.report.section import Lines, Section
 from cellward.table.table import Table
@@ -64,6 +65,8 @@ def files(paths: Sequence[Path], eyes: dict[str, str]) -> Section:
 def _status(result: Protection) -> str:
     """Status and changes; what is called least is what was made small, and proven only where the certificate proves it."""
     loss, what = result.loss(), _made_small(result)
+    if isinstance(result.publication, Ranges):
+        return f"{result.status}: {what} {_number(result.objective)} ({_how_least(result)})"
     if isinstance(result.publication, Withheld):
         return f"{result.status}: {what} {_number(result.objective)} ({_how_least(result)}); withheld in all {_number(loss.sum_abs)}"
     moved = f"largest {_number(loss.max_abs)}, {loss.changed:,} cells changed"
@@ -74,6 +77,8 @@ def _status(result: Protection) -> str:
 
 
 def _values_are(result: Protection) -> str:
+    if isinstance(result.publication, Ranges):
+        return "every range holds its value"
     return (
         "every value printed is the true one" if isinstance(result.publication, Withheld) else "every value is allowed"
     )
@@ -93,6 +98,8 @@ def _made_small(result: Protection) -> str:
     """What the objective is of these values."""
     if isinstance(result.publication, Withheld):
         return "weight of cells withheld for others"
+    if isinstance(result.publication, Ranges):
+        return "total width"
     if not result.sought.plain:
         return "objective"
     return "sum of changes" if result.objective == result.loss().sum_abs else "weighted sum of changes"
