@@ -29,7 +29,8 @@ from cellward.outputs import summary, write_outputs
 from cellward.tauargus.batch import Batch
 
 LIMIT_S = 5
-METHODS = {"round": cw.ControlledRounding, "perturb": cw.CellPerturbation, "adjust": cw.ControlledAdjustment}
+METHODS = {"round": cw.ControlledRounding, "perturb": cw.CellPerturbation, "adjust": cw.ControlledAdjustment,
+           "suppress": cw.CellSuppression}  # fmt: skip
 RULES = {
     "threshold": "Threshold", "p_percent": "PPercent", "dominance": "Dominance", "prior_posterior": "PriorPosterior",
     "zero": "Zero", "request": "Request",
@@ -474,6 +475,7 @@ def _batch(case: GateCase, folder: Path) -> Out:
     response = '"<freq>"' if own.records.measure is None else '"V"'
     options = case.options
     how = f"RND(1,{options['base']},{options['steps']})" if case.method == "round" else "CTA(1)"
+    how = "OPT(1,1)" if case.method == "suppress" else how
     (folder / "b.arb").write_text(
         f'<OPENMICRODATA> "data.asc"\n<OPENMETADATA> "data.rda"\n<SPECIFYTABLE> {named}|{response}||\n'
         f"<SAFETYRULE> {asked}\n<READMICRODATA>\n<SUPPRESS> {how}\n"
@@ -483,12 +485,13 @@ def _batch(case: GateCase, folder: Path) -> Out:
     if done.infeasible:
         raise Refused(done.infeasible)
     claim = read_claim(folder / "r3.txt.certificate.json.gz")
-    values = read_code_value(folder / "r3.txt", len(dims))
+    crosses = "x" if case.method == "suppress" else None
+    values = read_code_value(folder / "r3.txt", len(dims), crosses)
     out = Out(Published(values=values, method=claim.method, decimals=claim.decimals), None)
     out.writers = ["τ-ARGUS 1", "τ-ARGUS 2", "τ-ARGUS 3"]
-    if read_code_value(folder / "r2.txt", len(dims)) != values:
+    if read_code_value(folder / "r2.txt", len(dims), crosses) != values:
         out.wrong.append("the pivot file (type 2) differs from code and value (type 3)")
-    if read_grid(folder / "r1.csv", len(dims)) != values:
+    if read_grid(folder / "r1.csv", len(dims), crosses) != values:
         out.wrong.append("the grid (type 1) differs from code and value (type 3)")
     rows_in_order = [done.tables[0].labels.tuple_of(i) for i in range(done.tables[0].cells)]
     if set(rows_in_order) == set(values):

@@ -9,9 +9,11 @@ from cellward.hierarchy import Hierarchy
 from cellward.job import Job
 from cellward.protect.adjustment import ControlledAdjustment
 from cellward.protect.adjustment.study import DisclosureStudy
+from cellward.protect.intervals import IntervalPublication
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 from cellward.protect.stopped import Stopped
+from cellward.protect.suppression import CellSuppression
 from cellward.protection import Protection
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.release import Release
@@ -35,6 +37,7 @@ __all__ = [
     "Attacker",
     "Audit",
     "CellPerturbation",
+    "CellSuppression",
     "CellwardError",
     "ControlledAdjustment",
     "ControlledRounding",
@@ -42,6 +45,7 @@ __all__ = [
     "Dominance",
     "Hierarchy",
     "InputError",
+    "IntervalPublication",
     "Job",
     "Knowledge",
     "Manual",

@@ -6,8 +6,9 @@ Legend: a true values, M·a = b in ``relations``, lower ≤ a ≤ upper the publ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal
 from functools import cached_property
 from typing import Any
 
@@ -68,6 +69,57 @@ def relative_weights(a: Ints, decimals: int) -> tuple[Ints, int]:
     return weight, max(places, 0)
 
 
+def value_weights(table: Table) -> tuple[Ints, int]:
+    """max(|a|, one unit)."""
+    return np.maximum(np.abs(table.scaled), 1), table.decimals
+
+
+def logarithm_weights(table: Table) -> tuple[Ints, int]:
+    """The natural logarithm of 1 + max(|a|, one unit) in the user's units, to LOGARITHM_DIGITS decimals; the same on every machine."""
+    sizes, where = np.unique(np.maximum(np.abs(table.scaled), 1), return_inverse=True)
+    exactly, unit = Context(prec=28), Decimal(10) ** table.decimals
+    each = [
+        int((exactly.ln(1 + exactly.divide(Decimal(size), unit)) * 10**LOGARITHM_DIGITS).to_integral_value())
+        for size in sizes.tolist()
+    ]
+    return np.maximum(np.array(each, np.int64)[where], 1), LOGARITHM_DIGITS
+
+
+def frequency_weights(table: Table) -> tuple[Ints, int]:
+    """How many stand behind a cell, at least 1."""
+    if table.contributions is None:
+        raise InputError(
+            "weights='frequency': the table does not say how many stand behind a cell; make it from records, or name the column (frequency=)"
+        )
+    return np.maximum(table.contributions.rows, 1), 0
+
+
+def distance_weights(table: Table) -> tuple[Ints, int]:
+    """How many equations away the next cell at risk is: 1 for those in one equation with it (and for itself), one more where there is none."""
+    r, away = table.relations, np.full(table.cells, -1, np.int64)
+    away[table.sensitivity.levels.cell] = 0
+    while True:
+        near = np.zeros(r.equations, bool)
+        near[r.row[away[r.indices] >= 0]] = True
+        new = r.indices[near[r.row]]
+        new = new[away[new] < 0]
+        if not len(new):
+            break
+        away[new] = int(away.max(initial=0)) + 1
+    return np.maximum(np.where(away < 0, int(away.max(initial=0)) + 1, away), 1), 0
+
+
+LOGARITHM_DIGITS = 6
+NAMED: dict[str, Callable[[Table], tuple[Ints, int]]] = {
+    "relative": lambda table: relative_weights(table.scaled, table.decimals),
+    "value": value_weights,
+    "logarithm": logarithm_weights,
+    "frequency": frequency_weights,
+    "distance": distance_weights,
+}
+"""Weights that follow from the table, by name."""
+
+
 def _with_the_public(table: Table, attackers: Iterable[Attacker] | None) -> tuple[Attacker, ...]:
     """The attackers; before them the external one where the table's levels, or sums, would otherwise be kept from nobody."""
     found = (Attacker.external(),) if attackers is None else tuple(attackers)
@@ -107,8 +159,10 @@ class Instance:
     def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:
         """The instance of a table; no attackers: the external one.
 
-        ``weights``: None or ``"equal"`` for 1 each, ``"relative"`` for 1/max(|a|, one unit), ``"table"`` for the table's own, one a cell, or one a
-        level of sums such as {0: 1, 1: 10, 2: 100} (0: cells that are no sum); ``"totals"`` is that, ten times more from level to level.
+        ``weights``: None or ``"equal"`` for 1 each, ``"relative"`` for 1/max(|a|, one unit), ``"value"`` for max(|a|, one unit), ``"logarithm"`` for
+        that of 1 + it, ``"frequency"`` for the number of contributors, ``"distance"`` for how many equations away the next cell at risk is,
+        ``"table"`` for the table's own, one a cell, or one a level of sums such as {0: 1, 1: 10, 2: 100} (0: cells that are no sum); ``"totals"`` is
+        that, ten times more from level to level.
         """
         if isinstance(weights, str) and weights == "totals":
             weights = {level: 10**level for level in range(min(int(table.relations.height.max(initial=0)), 12) + 1)}
@@ -116,12 +170,13 @@ class Instance:
             weights = by_level(table.relations, weights, "weights")
         if weights is None or (isinstance(weights, str) and weights == "equal"):
             weight, weight_decimals = np.ones(table.cells, np.int64), 0
-        elif isinstance(weights, str) and weights == "relative":
-            weight, weight_decimals = relative_weights(table.scaled, table.decimals)
+        elif isinstance(weights, str) and weights in NAMED:
+            weight, weight_decimals = NAMED[weights](table)
         elif isinstance(weights, str):
             if weights != "table":
                 raise InputError(
-                    f"weights={weights!r} is not known; use 'equal', 'relative', 'table', 'totals', one number a cell or a level, or leave it out"
+                    f"weights={weights!r} is not known; use 'equal', {', '.join(map(repr, NAMED))}, 'table', 'totals', one number a cell or a level, "
+                    "or leave it out"
                 )
             if table.weight is None:
                 raise InputError(

@@ -21,7 +21,7 @@ from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
 from cellward.key import read_key
 from cellward.manifest import hash_of
-from cellward.outputs import folder_files, key_for, summary, write_outputs
+from cellward.outputs import folder_files, further_files, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import METHODS, from_file, method_called
 from cellward.protect.option import cell_of, options_of
@@ -402,6 +402,7 @@ class Job:
         """Write the folder: the release and its proof, and why cells were at risk."""
         job = {"name": self.name, "file": self.path.name, "sha256": self.digest, "input_sha256": hash_of(self.source)}
         more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
+        more |= further_files(table, protection, ranges=self.method is not None and self.method.publishes_ranges)
         facts = {**summary(protection, verified=True), "job": job}
         files = write_outputs(protection, self.folder, facts, more, self.inputs, budget)
         with after_writing(self.folder):

@@ -56,8 +56,8 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Objective:
-    """``allowed``: the values to choose from (None: no additive vector is published). Made small is the cost of the publication (Σ w·|v − a| of
-    values), that of ``aim``, or ``measure`` (the certificate then states the cost and no bound).
+    """``allowed``: the values to choose from; of withheld cells the flags, 1 where one is withheld (None: nothing of the kind). Made small is the
+    cost of the publication (Σ w·|v − a| of values), that of ``aim``, or ``measure`` (the certificate then states the cost and no bound).
 
     ``bound``: the engine's word on the least objective possible, in units of 10^−(decimals + weight_decimals); ``multipliers`` (one an equation) its
     hint at a proof; ``search``: whether the proof may look for better ones; ``refutation``: the nodes of a tree that shows that there is no table, in
@@ -72,6 +72,13 @@ class Objective:
     multipliers: Floats | None = field(default=None, repr=False)
     search: bool = True
     refutation: tuple[Mapping[str, Any], ...] = ()
+    pattern: bool = False
+    """Whether cells are chosen to be withheld, so that ``allowed`` is of flags."""
+    cuts: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    """Of withheld cells: inequalities that every safe pattern keeps, in the certificate's form but for attackers, who stand by name."""
+    cut_weights: tuple[int, ...] = field(default=(), repr=False)
+    """Whole multipliers of the cuts, over ``cut_scale``, that prove a bound."""
+    cut_scale: int = 1
     tolerance: Fraction = Fraction(0)
 
     @property
@@ -88,12 +95,13 @@ class Objective:
             measure=None if self.measure is None else self.measure.permuted(order),
             multipliers=None if self.multipliers is None else self.multipliers[equations],
             refutation=tuple(_renumbered(node, np.argsort(order), np.argsort(equations)) for node in self.refutation),
+            cuts=tuple(_cut(one, np.argsort(order), np.argsort(equations)) for one in self.cuts),
         )
 
     def cost(self, instance: Instance, publication: Publication) -> int | None:
         """What the certificate states and bounds."""
         if self.aim is None:
-            return publication.cost(instance)
+            return publication.cost(instance, self.allowed)
         assert publication.v is not None
         return self.aim.cost(publication.v)
 
@@ -109,6 +117,13 @@ class Objective:
             return measured * Fraction(10) ** (instance.decimals + instance.weight_decimals)
         cost = self.cost(instance, publication)
         return None if cost is None else self.of_cost(cost)
+
+
+def _cut(one: Mapping[str, Any], cell: Ints, equation: Ints) -> Mapping[str, Any]:
+    """A cut when cell i becomes cell[i], and equation j equation[j]."""
+    own = sorted(zip((int(equation[j]) for j in one["equation"]), one["multiplier"], strict=True))
+    moved = {"equation": [j for j, _ in own], "multiplier": [x for _, x in own]}
+    return {**one, **moved, "cell": int(cell[one["cell"]])}
 
 
 def _renumbered(node: Mapping[str, Any], cell: Ints, equation: Ints) -> Mapping[str, Any]:

@@ -16,8 +16,11 @@ from cellward.manifest import MANIFEST, manifest_text
 from cellward.protection import Protection
 from cellward.report.sections.deviations import Deviations
 from cellward.report.sections.outcome import notes
+from cellward.report.sections.ranges import ranges_csv
+from cellward.report.sections.statuses import statuses_csv
 from cellward.solve.alarm import WRITING
 from cellward.solve.budget import Budget
+from cellward.table.table import Table
 
 CERTIFICATE, DETAILS = "certificate.json.gz", "protection.json"
 STATEMENT, VALUES = "release.json", "release.csv"
@@ -26,9 +29,11 @@ FILES = {
     OF_SUMS: "confidential: the proof for sums of cells",
     DETAILS: "confidential: the result in numbers",
     "findings.csv": "confidential: why cells are at risk",
+    "statuses.csv": "confidential: what each cell is withheld for",
     MANIFEST: "confidential: hashes of inputs and outputs",
     STATEMENT: "public",
     VALUES: "public",
+    "ranges.csv": "public: what anybody can work out",
 }
 """What a folder holds, and for whose eyes; of linked tables also each by itself, see :func:`folder_files`."""
 PART = re.compile(r"release-[1-9][0-9]*\.csv")
@@ -57,6 +62,15 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
         "verified": verified,
         "notes": notes(protection),
         **({"reason": protection.reason} if protection.reason else {}),
+    }
+
+
+def further_files(table: Table, result: Protection, *, ranges: bool = False) -> dict[str, bytes]:
+    """What else a folder holds of a suppression: the statuses, and where asked for the ranges that the public can work out."""
+    statuses = statuses_csv(table, result)
+    return {
+        **({} if statuses is None else {"statuses.csv": statuses}),
+        **({"ranges.csv": ranges_csv(result)} if ranges else {}),
     }
 
 
@@ -92,7 +106,7 @@ def write_outputs(
     inputs: Mapping[str, Path] | None = None,
     budget: Budget | None = None,
 ) -> list[Path]:
-    """Write the folder, which takes the place of an earlier one in a single step; ``more``: further confidential files.
+    """Write the folder, which takes the place of an earlier one in a single step; ``more``: further files.
 
     ``inputs``: the files that it was made of, for the manifest. ``budget``: of the job, which is told of the phases.
     """
@@ -124,7 +138,7 @@ def write_outputs(
             if of_sums is not None:
                 of_sums.save(target / OF_SUMS)
             for name, content in (more or {}).items():
-                write_whole(target / name, content, confidential=True)
+                write_whole(target / name, content, confidential=not FILES[name].startswith("public"))
             write_whole(target / DETAILS, text.encode(), confidential=True)
             for k, part in enumerate(parts, start=1):
                 part.save(target / f"release-{k}.csv")

@@ -128,8 +128,8 @@ class Protection:
 
     @property
     def values(self) -> Ints | Floats | None:
-        """The published values in the user's units, in cell order; None where there are none."""
-        return None if self.scaled is None else exact.units(self.scaled, self.instance.decimals)
+        """The published values in the user's units, in cell order, not a number where none is printed; None where there are none."""
+        return None if self.publication is None else self.publication.values(self.instance.decimals)
 
     @property
     def knowledge(self) -> Knowledge | None:
@@ -159,8 +159,9 @@ class Protection:
         return None if self.publication is None else self.sought.value(self.instance, self.publication)
 
     def _in_units(self, scaled: int | Fraction | None) -> int | float | None:
-        i = self.instance
-        return None if scaled is None else exact.unit(scaled, i.decimals + i.weight_decimals)
+        i, p = self.instance, self.publication
+        amounts = i.decimals if p is None or p.costs_amounts else 0
+        return None if scaled is None else exact.unit(scaled, amounts + i.weight_decimals)
 
     @property
     def objective(self) -> int | float | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cellward.audit import verify as checker
-from cellward.audit.certificate import expected_of, salt_of
+from cellward.audit.certificate import expected_of, salt_of, weights_of
 from cellward.errors import InputError
 from cellward.instance import Instance
 from cellward.job import Job
@@ -31,6 +31,7 @@ def recheck(job: Job, folder: Path) -> checker.Verdict:
     weights = method.default_weights if job.weights is None else job.weights
     instance = method.covered(Instance.of(table, weights=weights, attackers=job.attackers(table)))
     expected = expected_of(table, weights="equal" if weights is None else weights, attackers=instance.attackers)
+    expected["weights"] = [weights_of(instance)]  # as the method makes them count
     try:
         verdict, content = checker.check_file(folder / CERTIFICATE, expected)
         checker.compare_release((folder / VALUES).read_bytes(), content)

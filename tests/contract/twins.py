@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.protection import Run
 from cellward.publication.values import Values
@@ -15,9 +16,10 @@ BEYOND = 10**6
 
 
 def asking_more(result):
-    """The same publication, where its first cell that is not fixed asks for more than any gives."""
-    instance = result.instance
-    cell = [int(np.flatnonzero(~instance.sensitivity.fixed)[0])]
+    """The same publication, where its first cell that is not fixed, and of which something is told, asks for more than any gives."""
+    instance, told = result.instance, result.knowledge
+    open_ = told.intervals & (np.maximum(told.lo, instance.lower) == -NO_BOUND)
+    cell = [int(np.flatnonzero(~instance.sensitivity.fixed & ~open_)[0])]
     level = np.full(1, BEYOND * 10**instance.decimals, np.int64)
     asked = Sensitivity.of(instance.cells, cell, level, level, 0 * level)
     return replace(

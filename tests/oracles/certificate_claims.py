@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from certificate_cuts import misplaced
 from certificate_form import Bound, Reading
 from public_files import canonical
 
@@ -124,8 +125,9 @@ class Region:
     whole: bool
 
 
-def regions(r: Reading) -> list[Region]:
-    lo, hi, by_box = box(r)
+def regions(r: Reading, printed: list[Bound] | None = None) -> list[Region]:
+    """Of what is printed, or of another pattern of values."""
+    lo, hi, by_box = box(r) if printed is None else (printed, printed, False)
     return [
         Region(
             [max((y for y in ends if y is not None), default=None) for ends in zip(lo, r.lower, k.lower, strict=True)],
@@ -192,7 +194,7 @@ def plain_claim(r: Reading) -> str | None:
         return "the method is not one of this rule"
     if r.method.get("small_counts") != r.small:
         return "the method says something else of small counts"
-    if wrong := misstated(r):
+    if wrong := misstated(r) or (misplaced(r) if r.rule == "suppressed" else None):
         return wrong
     rounding = r.method["name"] == "controlled rounding"
     if rounding:
@@ -223,6 +225,8 @@ def plain_claim(r: Reading) -> str | None:
         return "a level is asked"
     if r.printed is None:
         return None
+    if r.pattern and any((v is None) not in own for v, own in zip(r.printed[0], r.sets, strict=True)):
+        return "a cell is withheld, or printed, that was not free to be"
     if r.v is not None and misses(r.rows, r.v):
         return "the published values miss an equation"
     if r.v is not None and not all(v in own for v, own in zip(r.v, r.sets, strict=True)):

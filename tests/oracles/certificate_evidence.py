@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from certificate_claims import Region, misses, regions, within
+from certificate_cuts import inequality
 from certificate_form import Json, Level, Reading, Steps, Witness
 
 
@@ -106,22 +107,28 @@ def _inside(r: Reading, moved: list[int], d: int, region: Region) -> bool:
     )
 
 
-def slope(r: Reading, multipliers: Sequence[tuple[int, int]]) -> tuple[int, list[int]]:
+Lines = Sequence[tuple[int, dict[int, int]]]
+"""What a proof combines: equations, or cuts."""
+
+
+def slope(r: Reading, lines: Lines, multipliers: Sequence[tuple[int, int]]) -> tuple[int, list[int]]:
     """λ·b and Mᵀλ."""
     right, out = 0, [0] * r.n
     for j, x in multipliers:
-        right += x * r.rows[j][0]
-        for i, c in r.rows[j][1].items():
+        right += x * lines[j][0]
+        for i, c in lines[j][1].items():
             out[i] += x * c
     return right, out
 
 
-def leaf(r: Reading, node: Json, sets: list[Steps]) -> Fraction | str | None:
+def leaf(r: Reading, lines: Lines, node: Json, sets: list[Steps]) -> Fraction | str | None:
     """What a leaf shows: L, or None that there is no table; a text when it shows nothing."""
+    if r.pattern and min(node["multiplier"], default=0) < 0:
+        return "a cut with a negative multiplier"
     if not all(own.count for own in sets):
         return None
     d = node["denominator"]
-    right, m = slope(r, list(zip(node["equation"], node["multiplier"], strict=True)))
+    right, m = slope(r, lines, list(zip(node["equation"], node["multiplier"], strict=True)))
     if node["kind"] == "dual":
         each = zip(r.w, r.t, m, sets, strict=True)
         return Fraction(
@@ -152,10 +159,17 @@ def wrong_bound(r: Reading) -> str | None:
 
 def derive(r: Reading) -> Derived | str:
     """What the tree shows; a text when it shows nothing."""
-    if r.kind != "values":
+    if r.kind != "values" and not r.pattern:
         return Derived(None) if r.unit == (1, []) and not r.tree else "a bound of what is not made of values"
+    lines: list[tuple[int, dict[int, int]]] = list(r.rows)
+    if r.pattern:
+        lines = []
+        for cut in r.cuts:
+            if isinstance(one := inequality(r, cut), str):
+                return one
+            lines.append(one)
     g, multipliers = r.unit
-    right, m = slope(r, multipliers)
+    right, m = slope(r, lines, multipliers)
     residue = right
     for w, t, c, own in zip(r.w, r.t, m, r.sets, strict=True):
         left = {(w * abs(v - t) - c * v) % g for v in (own.corners(t) if own.count else ())}
@@ -170,7 +184,7 @@ def derive(r: Reading) -> Derived | str:
             return "a tree that goes on after its end"
         sets = waiting.pop()
         if "kind" in node:
-            shown.append(leaf(r, node, sets))
+            shown.append(leaf(r, lines, node, sets))
         else:
             i = node["cell"]
             low, high = sets[i].split(node["at"])

@@ -165,6 +165,27 @@ class Witness:
         return Witness(whole(d, 1), leaves, moved, found)
 
 
+@dataclass(frozen=True)
+class Cut:
+    """A requirement, and multipliers of equations."""
+
+    attacker: int
+    cell: int
+    sense: str
+    scale: int
+    multipliers: list[tuple[int, int]]
+
+    @staticmethod
+    def read(x: Json, r: Reading) -> Cut:
+        attacker, cell, sense, scale, equation, multiplier = entries(
+            x, "attacker", "cell", "sense", "scale", "equation", "multiplier"
+        )
+        need(0 <= whole(attacker) < len(r.attackers) and 0 <= whole(cell) < r.n, "a cut of nobody, or of no cell")
+        found = increasing(equation, r.m)
+        own = list(zip(found, numbers(multiplier, len(found)), strict=True))
+        return Cut(attacker, cell, text(sense, "up", "down", "slide", "bridge"), whole(scale, 1), own)
+
+
 class Reading:
     """A certificate, columns written out; raises MalformedError."""
 
@@ -204,6 +225,7 @@ class Reading:
         self.lower, self.upper = bounds(lower, n), bounds(upper, n)
         self._read_knowledge(knowledge)
         self._read_printed(printed)
+        self.pattern = self.kind == "withheld" and allowed is not None
         self._read_allowed(allowed, target)
         self.w = column(weight, n, 0)
         self.objective = None if objective is None else whole(objective, 0)
@@ -236,7 +258,7 @@ class Reading:
 
     def _read_allowed(self, allowed: Json, target: Json) -> None:
         self.step, self.sets, self.t = [], [], self.a
-        if self.kind != "values":
+        if self.kind != "values" and not self.pattern:
             need(allowed is None and target is None, "allowed values, or a target, of what is not made of values")
             return
         los, his, self.step = (column(x, self.n) for x in entries(allowed, "lo", "hi", "step"))
@@ -248,6 +270,11 @@ class Reading:
             Steps(lo, s, max(0, (hi - lo) // s + 1) if s else 1) for lo, hi, s in zip(los, his, self.step, strict=True)
         ]
         self.t = self.a if target is None else numbers(target, self.n)
+        if self.pattern:
+            need(target is None, "a target of withheld cells")
+            right = all(0 <= lo <= hi <= 1 and s <= 1 for lo, hi, s in zip(los, his, self.step, strict=True))
+            need(right, "allowed: no flags")
+            self.t = los
 
     def cost(self) -> int | None:
         """Check 1: what the printed columns cost."""
@@ -256,7 +283,8 @@ class Reading:
         if self.v is not None:
             return sum(w * abs(v - t) for w, v, t in zip(self.w, self.v, self.t, strict=True))
         if self.kind == "withheld":
-            return sum(w for w, v in zip(self.w, self.printed[0], strict=True) if v is None)
+            must = self.t if self.pattern else [0] * self.n
+            return sum(w for w, v, x in zip(self.w, self.printed[0], must, strict=True) if v is None and not x)
         total = 0
         for w, low, high, least, most in zip(self.w, *self.printed, self.lower, self.upper, strict=True):
             ends = [least if low is None else low, most if high is None else high]
@@ -286,7 +314,10 @@ class Reading:
             self.knowledge["most"] = column(x["most"], self.n, 0)
 
     def _read_bound(self, x: Json) -> None:
-        value, unit, self.tree = entries(x, "value", "unit", "tree")
+        value, unit, self.tree, *cuts = entries(x, "value", "unit", "tree", *(["cuts"] if self.pattern else []))
+        need(not cuts or type(cuts[0]) is list, "cuts is no list")
+        self.cuts = [Cut.read(one, self) for one in (cuts[0] if cuts else [])]
+        lines = len(self.cuts) if self.pattern else self.m
         if value is not None and text(value) != "infeasible":
             need(re.fullmatch(r"-?[0-9]+(/[0-9]+)?", value), "the bound's value is no rational")
             need(not value.endswith("/0") and str(Fraction(value)) == value, "the bound's value is not in lowest terms")
@@ -294,6 +325,7 @@ class Reading:
         self.value: Fraction | str | None = value
         size, equation, multiplier = entries(unit, "size", "equation", "multiplier")
         self.unit = whole(size, 1), self._multipliers(equation, multiplier)
+        need(not self.pattern or not self.unit[1], "a unit of flags with multipliers")
         need(type(self.tree) is list, "the tree is no list")
         for node in self.tree:
             if type(node) is dict and "kind" not in node:
@@ -302,10 +334,9 @@ class Reading:
                 need(0 <= whole(i) < self.n, "a branching on no cell")
             else:
                 kind, d, equation, multiplier = entries(node, "kind", "denominator", "equation", "multiplier")
-                text(kind, "dual", "farkas", "modular")
+                text(kind, "dual", "farkas", *(() if self.pattern else ("modular",)))
                 whole(d, 1)
-                increasing(equation, self.m)
-                self._multipliers(equation, multiplier)
+                numbers(multiplier, len(increasing(equation, lines)))
 
     def _multipliers(self, equation: Json, multiplier: Json) -> list[tuple[int, int]]:
         found = numbers(equation)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import exact_lp
@@ -44,7 +45,7 @@ def in_time(answer: Callable[[], Any]) -> Any:
 class Oracle:
     """Slow exact answers, each found once."""
 
-    MOST_FREE, MOST_VALUES, MOST_NODES = 18, 12, 30_000
+    MOST_FREE, MOST_VALUES, MOST_NODES, MOST_FLAGS = 18, 12, 30_000, 8
 
     def __init__(self) -> None:
         self.known: dict[str, Any] = {}
@@ -77,9 +78,33 @@ class Oracle:
 
     def least(self, r: Reading) -> int | str | None:
         """The least cost of all tables of allowed values; None: there is no table; a text: there are too many to try."""
-        return self._once("least", (r.rows, r.t, r.w, r.sets), lambda: self._least(r))
+        more = (r.a, r.lower, r.upper, r.levels, r.attackers, r.method.get("guarantee")) if r.pattern else ()
+        return self._once("least", (r.rows, r.t, r.w, r.sets, *more), lambda: self._least(r))
+
+    def _least_pattern(self, r: Reading) -> int | str | None:
+        """Of withheld cells: the least cost of a pattern that keeps every level, or where no more is promised every cell from being known."""
+        free = [i for i, own in enumerate(r.sets) if own.count == 2]
+        if len(free) > self.MOST_FLAGS:
+            return "too many"
+        chosen = [dict(zip(free, x, strict=True)) for x in product((0, 1), repeat=len(free))]
+        exact = r.method.get("guarantee") == "exact"
+        for flags in sorted(chosen, key=lambda x: sum(r.w[i] for i, own in x.items() if own)):
+            hidden = [bool(flags.get(i, own.first)) for i, own in enumerate(r.sets)]
+            printed = [None if gone else a for gone, a in zip(hidden, r.a, strict=True)]
+            for k, who in enumerate(r.attackers):
+                own = regions(r, printed)[k]
+                if not all(
+                    self.protects(r, own, i, 0, 0, 1) if exact else self.protects(r, own, i, *level)
+                    for i, *level in who.asked(r.levels)
+                ):
+                    break
+            else:
+                return sum(r.w[i] for i, x in flags.items() if x)
+        return None
 
     def _least(self, r: Reading) -> int | str | None:
+        if r.pattern:
+            return self._least_pattern(r)
         if not all(own.count for own in r.sets):
             return None
         free = [i for i, own in enumerate(r.sets) if own.count > 1]

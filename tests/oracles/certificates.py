@@ -393,10 +393,13 @@ def release(content, rows=None, *, terminator="\n"):
     rows = (GRID if len(content["nominal"]) == 16 else THREE) if rows is None else rows
     printed = content["printed"]
     names = ["lower", "upper"] if printed["kind"] == "ranges" else ["value"]
+    hides = printed["kind"] == "withheld"
     out = io.StringIO()
     writer = csv.writer(out, lineterminator=terminator)
-    writer.writerow([*content["labels"]["column"], *names])
+    writer.writerow([*content["labels"]["column"], *names, *(["status"] if hides else [])])
     columns = [[decimal(x, content["decimals"]) for x in printed[name]] for name in names]
+    if hides:
+        columns.append(["withheld" if x is None else "published" for x in printed["value"]])
     writer.writerows([*labels, *fields] for labels, *fields in zip(rows, *columns, strict=True))
     return out.getvalue()
 

@@ -15,7 +15,7 @@ from itertools import product
 from outsider_equations import Codes, Equation, Parents, equations_of
 from outsider_intervals import CLOSE, NoTableError, Region
 from outsider_reading import Claim, ClaimedAttacker, Published
-from outsider_told import ADJUSTMENT, Bounds, known_before, told, within
+from outsider_told import ADJUSTMENT, SUPPRESSION, Bounds, known_before, told, within
 
 MOST_ATTACKERS = 4
 """So many of the attackers that a claim names are tried."""
@@ -134,6 +134,13 @@ def _adds_up(
     out: Attack, equations: Sequence[Equation], public: PublicTable, published: Published, secret: Secret
 ) -> None:
     values = published.values
+    if published.method["name"] == SUPPRESSION:
+        for codes, v in values.items():
+            if v is not None and v != secret.truth[codes]:
+                out.broken("printed is not the truth", codes, f"{v} for {secret.truth[codes]}")
+            if v is None and codes in secret.fixed:
+                out.broken("a fixed cell was withheld", codes, "")
+        return
     for equation in equations:
         if left := equation.missed_by(values):
             out.broken("does not add up", equation.terms[0][0], f"by {left}")

@@ -27,9 +27,9 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """The values printed, in the order of the rows, and the public statement beside them."""
+    """The values printed, in the order of the rows, None where one is withheld, and the public statement beside them."""
 
-    values: Mapping[Codes, Fraction]
+    values: Mapping[Codes, Fraction | None]
     method: Mapping[str, Any]
     decimals: int
 
@@ -61,18 +61,30 @@ class Claim:
 
 def read_release(folder: Path, dims: Sequence[str]) -> Published:
     """release.csv and release.json of a folder; anything that the documentation does not name is refused."""
-    return Published(values=read_rows(folder / "release.csv", dims), **_statement(folder / "release.json"))
+    said = _statement(folder / "release.json")
+    withheld = said.pop("printed") == "withheld"
+    return Published(values=read_rows(folder / "release.csv", dims, withheld=withheld), **said)
 
 
-def read_rows(path: Path, dims: Sequence[str]) -> dict[Codes, Fraction]:
-    """The dimension columns, then the value, and nothing else; one row a cell."""
+def read_rows(path: Path, dims: Sequence[str], *, withheld: bool = False) -> dict[Codes, Fraction | None]:
+    """The dimension columns, then the value (where some are withheld, and the status), and nothing else; one row a cell."""
     with path.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
-    name = "value"
-    while name in dims:
-        name = f"published {name}"
-    if head != [*dims, name]:
-        raise UnreadableError(f"the columns are {head}, not {[*dims, name]}")
+    names = []
+    for name in ("value", "status") if withheld else ("value",):
+        while name in dims:
+            name = f"published {name}"
+        names.append(name)
+    if head != [*dims, *names]:
+        raise UnreadableError(f"the columns are {head}, not {[*dims, *names]}")
+    if withheld:
+        if wrong := [row for row in rows if row[-1] != ("published" if row[-2] else "withheld")]:
+            raise UnreadableError(f"the status of {wrong[0]} is not that of its value")
+        rows = [row[:-1] for row in rows]
+        gone = {tuple(map(_as_code, row[:-1])) for row in rows if not row[-1]}
+        order = [tuple(map(_as_code, row[:-1])) for row in rows]
+        found = _by_codes([(tuple(map(_as_code, row[:-1])), row[-1]) for row in rows if row[-1]])
+        return {codes: None if codes in gone else found[codes] for codes in order}
     return _by_codes(
         [(tuple(map(_as_code, row[:-1])), row[-1]) for row in rows if len(row) == len(head) or _short(row)]
     )
@@ -94,35 +106,35 @@ def _short(row: list[str]) -> bool:
     raise UnreadableError(f"the row {row} is longer or shorter than the heading")
 
 
-def _by_codes(rows: Sequence[tuple[Codes, str]]) -> dict[Codes, Fraction]:
-    out: dict[Codes, Fraction] = {}
+def _by_codes(rows: Sequence[tuple[Codes, str]], crosses: str | None = None) -> dict[Codes, Any]:
+    out: dict[Codes, Any] = {}
     for codes, text in rows:
         if codes in out:
             raise UnreadableError(f"{codes} has two rows")
-        if not _PLAIN.fullmatch(text):
+        if not _PLAIN.fullmatch(text) and text != crosses:
             raise UnreadableError(f"{codes}: {text!r} is no plain number")
-        out[codes] = Fraction(text)
+        out[codes] = None if text == crosses else Fraction(text)
     return out
 
 
 def _statement(path: Path) -> dict[str, Any]:
     said = json.loads(path.read_text(encoding="utf-8"))
-    if set(said) != {"method", "decimals", "printed", "certificate"} or said["printed"] != "values":
+    if set(said) != {"method", "decimals", "printed", "certificate"} or said["printed"] not in ("values", "withheld"):
         raise UnreadableError(f"the statement has {sorted(said)} and prints {said.get('printed')}")
-    return {"method": said["method"], "decimals": said["decimals"]}
+    return {"method": said["method"], "decimals": said["decimals"], "printed": said["printed"]}
 
 
-def read_code_value(path: Path, dims: int) -> dict[Codes, Fraction]:
+def read_code_value(path: Path, dims: int, crosses: str | None = None) -> dict[Codes, Any]:
     """τ-ARGUS' output types 2 and 3 with quotes: codes and a value a line, ``-`` where nothing stands; a line of names is left out."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.reader(file) if row]
     if any(len(row) != dims + 1 for row in rows):
         raise UnreadableError(f"{path.name}: a line has more than {dims} codes and a value")
-    data = rows[1:] if not (_PLAIN.fullmatch(rows[0][-1]) or rows[0][-1] == "-") else rows
-    return _by_codes([(tuple(row[:-1]), row[-1]) for row in data if row[-1] != "-"])
+    data = rows[1:] if not (_PLAIN.fullmatch(rows[0][-1]) or rows[0][-1] in ("-", crosses)) else rows
+    return _by_codes([(tuple(row[:-1]), row[-1]) for row in data if row[-1] != "-"], crosses)
 
 
-def read_grid(path: Path, dims: int) -> dict[Codes, Fraction]:
+def read_grid(path: Path, dims: int, crosses: str | None = None) -> dict[Codes, Any]:
     """τ-ARGUS' output type 1: a block for each combination of the leading codes, the last two dimensions as rows and columns."""
     out: list[tuple[Codes, str]] = []
     leading: Codes = ()
@@ -138,7 +150,7 @@ def read_grid(path: Path, dims: int) -> dict[Codes, Fraction]:
             else:
                 first = (row[0],) if dims > 1 else ()
                 out += [((*leading, *first, code), text) for code, text in zip(columns, row[1:], strict=True)]
-    return _by_codes([(codes, text) for codes, text in out if text != "-"])
+    return _by_codes([(codes, text) for codes, text in out if text != "-"], crosses)
 
 
 def read_claim(path: Path) -> Claim:

@@ -14,6 +14,7 @@ from outsider_equations import Codes
 
 Bounds = tuple[Fraction | None, Fraction | None]
 ROUNDING, PERTURBATION, ADJUSTMENT = "controlled rounding", "cell perturbation", "controlled tabular adjustment"
+SUPPRESSION = "cell suppression"
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Told:
 
 
 def told(
-    values: Mapping[Codes, Fraction],
+    values: Mapping[Codes, Any],
     method: Mapping[str, Any],
     decimals: int,
     *,
@@ -41,6 +42,8 @@ def told(
     name, unit = method["name"], Fraction(1, 10**decimals)
     if name == ADJUSTMENT:
         return None
+    if name == SUPPRESSION:
+        return Told({codes: (v, v) for codes, v in values.items()}, whole=False)
     form = "within" if "within" in method else "base"
     amounts = _amounts(method[form], list(values))
     out: dict[Codes, Bounds] = {}

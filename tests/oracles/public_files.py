@@ -30,6 +30,7 @@ LABELS = (
     "value",
     "lower",
     "upper",
+    "status",
     "published value",
     "published lower",
     "cell",
@@ -52,11 +53,15 @@ def labelled(content: Json, rng: Random) -> tuple[Json, list[list[str]]]:
     if content["printed"] is None:
         return content, []
     columns = {key: column for key, column in sorted(content["printed"].items()) if key != "kind"}
-    rows = [[*names, *(apart(key, names) for key in columns)]]
+    words = ["withheld" if x is None else "published" for x in columns.get("value", ())]
+    words = words if content["printed"]["kind"] == "withheld" else []
+    rows = [[*names, *(apart(key, names) for key in [*columns, *(["status"] if words else [])])]]
     rows += [
         [*own, *(decimal(x, content["decimals"]) for x in numbers)]
         for own, *numbers in zip(labels, *columns.values(), strict=True)
     ]
+    for row, word in zip(rows[1:], words, strict=bool(words)):
+        row.append(word)
     return content, rows
 
 

@@ -57,7 +57,7 @@ def judge_release(content: Json, data: bytes) -> Judgement:
         heading, *rows = fields(data.decode())
     except (ValueError, MalformedError) as error:
         return Judgement(MALFORMED, str(error))
-    names = ["lower", "upper"] if r.kind == "ranges" else ["value"]
+    names = {"ranges": ["lower", "upper"], "withheld": ["value", "status"]}.get(r.kind, ["value"])
     if heading != [*r.names, *(apart(name, r.names) for name in names)]:
         return Judgement(FALSE, "another heading")
     if len(rows) != r.n or any(len(row) != len(heading) for row in rows):
@@ -68,6 +68,10 @@ def judge_release(content: Json, data: bytes) -> Judgement:
             field = row[width + k]
             if field != "" if number is None else not is_number(field, number, r.decimals):
                 return Judgement(FALSE, f"{field!r} is printed, and should be {number}")
+    if r.kind == "withheld":
+        said = [row[width + 1] for row in rows]
+        if said != ["withheld" if number is None else "published" for number in r.printed[0]]:
+            return Judgement(FALSE, "another status than what is printed has")
     if hashlib.sha256(canonical([row[:width] for row in rows]).encode()).hexdigest() != r.digest:
         return Judgement(FALSE, "other labels")
     if width and len({tuple(row[:width]) for row in rows}) < r.n:

@@ -106,6 +106,15 @@ def random_gate_case(seed: int) -> GateCase:
     return case
 
 
+def suppressed_case(seed: int) -> GateCase:
+    """The same table or records with a suppression in place of the method; None of its other options stay."""
+    case, rng = random_gate_case(seed), Random(f"suppressed {seed}")
+    chosen = ((0.3, "zeros", "candidates"), (0.2, "guarantee", "exact"), (0.15, "forbidden", "totals"))
+    options = {name: value for share, name, value in chosen if case.route != "batch" and rng.random() < share}
+    weights = None if case.route == "batch" else rng.choice((None, None, "equal", "logarithm", "distance"))
+    return replace(case, method="suppress", options=options, weights=weights)
+
+
 # ---- options -----------------------------------------------------------------------------------------------------------------------------
 
 

@@ -72,6 +72,8 @@ def valid_certificates(seed: int = 0) -> Iterator[tuple[str, Json]]:
             yield name, content
             if rule in ("suppressed", "interval") and k < len(HAND):
                 yield f"{name}, infeasible", _unpublished(content)
+    for k in range(24):
+        yield from _withheld(k, rng)
     for k, (form, kind) in enumerate(
         (("base", "strict"), ("base", "paper"), ("distance", "strict"), ("distance", "paper"))
     ):
@@ -202,6 +204,45 @@ def _by_hand(rule: str, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json
         allowed = AllowedSet(np.maximum(np.where(a % 5, down, a - 5), 0), np.where(a % 5, up, a + 5), five)
         knowledge = Knowledge.rounded(v, five, kind=kind, steps=2, a=a)
     yield from _certified(rule, made, v, allowed, method, knowledge, rng)
+
+
+def _withheld(k: int, rng: Random) -> Iterator[tuple[str, Json]]:
+    """A cell suppression of a small table, its bound by cuts; some promise no exact disclosure only, some have no answer."""
+    draw = np.random.default_rng(k)
+    made = cw.Table.from_array(draw.integers(0, 9, ((2, 2), (3,), (4,))[k % 3]), upper=(None, 30)[k % 2])
+    free = _attackers(made, rng)
+    asked = _with_levels(made, 2, 3, rng)
+    held = np.minimum(asked.sensitivity.lpl, made.scaled)
+    asked = asked.with_sensitivity(replace(asked.sensitivity, lpl=held))
+    method = cw.CellSuppression(
+        ("levels", "exact")[k % 8 == 7], zeros=("published", "candidates")[k % 2], withhold=[0] if k % 5 == 1 else (),
+        forbidden="totals" if k % 6 == 5 else (),
+    )  # fmt: skip
+    p = method.protect(asked, attackers=free, weights=("value", "equal")[k % 2], key=KEY)
+    if p.status == "failed" or (p.publication is not None and not p.releasable):
+        return
+    yield f"cell suppression {k}, {p.status}", json.loads(p.certificate().text)
+    if p.publication is not None and method.guarantee == "levels":
+        cuts = tuple(_any_cut(p.instance, rng) for _ in range(30))
+        claimed = replace(p.sought, bound=Fraction(p.objective_scaled), cuts=cuts, cut_weights=())
+        yield (
+            f"cell suppression {k}, any cuts",
+            json.loads(replace(p, sought=claimed, status="optimal").certificate().text),
+        )
+
+
+def _any_cut(instance: Instance, rng: Random) -> dict[str, Any]:
+    """Any requirement, or a bridge, with any multipliers."""
+    attacker = rng.choice(instance.attackers)
+    cells = attacker.asked(instance.sensitivity.levels).cell.tolist()
+    sense = rng.choice(("up", "down", "slide", "bridge")) if cells else "bridge"
+    equations = sorted(
+        rng.sample(range(instance.relations.equations), rng.randint(1, min(3, instance.relations.equations)))
+    )
+    return {
+        "attacker": attacker.name, "cell": rng.randrange(instance.cells) if sense == "bridge" else rng.choice(cells), "sense": sense,
+        "scale": rng.randint(1, 2), "equation": equations, "multiplier": [rng.choice((-2, -1, -1, 1, 1, 2)) for _ in equations],
+    }  # fmt: skip
 
 
 def _perturbed(form: Any, kind: Any, made: cw.Table, rng: Random) -> Iterator[tuple[str, Json]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from fixed_keys import key_of
 from typer.testing import CliRunner
@@ -367,12 +368,12 @@ def test_rules_on_cells(cells):
 
 def test_every_command_we_do_not_do_gets_its_sentence_before_anything_is_written(folder):
     text = f"""<ANCO>
-{OPEN}<SPECIFYTABLE> "Kind"|"V"||-3
+{OPEN}<SPECIFYTABLE> "Kind"|"V"||-1|2
 <SAFETYRULE> NK(1,80)|FOO(3)
 <SPECIFYTABLE> "Nothing"|"V"||
 <READMICRODATA>
 <WRITETABLE> (1,1,,"a.csv")
-<SUPPRESS> OPT(1,5)
+<SUPPRESS> CKM(1,5)
 <SUPPRESS> CTA(1,5)
 <SUPPRESS> XYZ(1)
 <WRITETABLE> (1,7,,"b.csv")
@@ -382,7 +383,7 @@ def test_every_command_we_do_not_do_gets_its_sentence_before_anything_is_written
 <RECODE> 1, Kind, 2
 """
     looked = batch(folder, text)
-    expected = ["<ANCO>", "by distance", "no variable 'Nothing'", "OPT, the optimal suppression", "write CTA(table)", "XYZ, a solution",
+    expected = ["<ANCO>", "the exponent 2", "no variable 'Nothing'", "CKM, the cell key method", "write CTA(table)", "XYZ, a solution",
                 "output type 7", "no table 3", "TR+", "none.hst", "recodings belong before"]  # fmt: skip
     assert len(looked.refusals) == len(expected)
     for part, said in zip(expected, looked.refusals, strict=True):
@@ -454,6 +455,70 @@ def test_files_that_are_not_there_and_outputs_over_inputs(folder):
         batch(folder, text)
 
 
+# ---- suppressions ------------------------------------------------------------------------------------------------------------------------
+
+SUPPRESSED = '"Kind""Place"|"V"||'
+
+
+@pytest.mark.parametrize("way", ["OPT(1,5)", "MOD(1,5,1,1,1)", "GH(1,75,0,1)", "NET(1)", "UWE(1)"])
+def test_suppressions_are_one_problem_and_outputs_carry_crosses(folder, way):
+    steps = (
+        f'<SUPPRESS> {way}\n<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (1,3,,"c.csv")\n<WRITETABLE> (1,5,AR+,"e.tab")\n'
+    )
+    steps += '<WRITETABLE> (1,4,,"d.csv")\n<WRITETABLE> (1,6,,"f.jj")\n<WRITETABLE> (1,2,AS+,"b.csv")\n'
+    done, table = run(folder, SUPPRESSED, steps, "FREQ(2,10)")
+    (p,) = done.protections
+    assert p.protected and p.method["name"] == "cell suppression"
+    assert any(f"{way[: way.index('(')]} is run as one problem over the whole table" in line for line in done.lines)
+    hidden = {table.labels.tuple_of(int(i)) for i in p.publication.withheld.nonzero()[0]}
+    assert unsafe(table) <= hidden
+    rows = list(csv.reader((folder / "c.csv").read_text().splitlines()))
+    assert {(kind, place) for kind, place, value in rows if value == "x"} == hidden
+    assert ",x" in (folder / "a.csv").read_text()
+    public = {path.name for path, shown in done.files if shown}
+    assert public == {"a.csv", "c.csv"}
+    letters = {
+        tuple(line.split(";")[:2]): line.split(";")
+        for line in (folder / "e.tab").read_text().replace('"', "").splitlines()
+    }
+    assert {codes for codes, row in letters.items() if "U" in row or "M" in row} == hidden
+    assert cw.verify(folder / "a.csv.certificate.json.gz")
+    assert all(name in {path.name for path, _ in done.files} for name in ("d.csv", "f.jj"))
+
+
+def test_a_priori_files_are_honoured_by_suppressions(folder):
+    """What is published stays, what is withheld by hand is, and costs decide."""
+    first, table = run(folder, SUPPRESSED, '<SUPPRESS> OPT(1)\n<WRITETABLE> (1,3,,"c.csv")\n', "FREQ(2,10)")
+    hidden = [table.labels.tuple_of(int(i)) for i in first.protections[0].publication.withheld.nonzero()[0]]
+    secondary = sorted(set(hidden) - unsafe(table))
+    kept, dear = secondary[0], secondary[-1]
+    shown = [codes for codes in values(table) if codes not in hidden and values(table)[codes]]
+    (folder / "a.hst").write_text(
+        f"{kept[0]};{kept[1]};P\n{shown[0][0]};{shown[0][1]};M\n{dear[0]};{dear[1]};C;100000\n"
+    )
+    done, _ = run(
+        folder, SUPPRESSED, '<APRIORI> "a.hst",1,";"\n<SUPPRESS> OPT(1)\n<WRITETABLE> (1,3,,"c.csv")\n', "FREQ(2,10)"
+    )
+    p = done.protections[0]
+    now = {p.instance.labels.tuple_of(int(i)) for i in p.publication.withheld.nonzero()[0]}
+    assert kept not in now and shown[0] in now
+    assert p.instance.weight[table.labels.find(dear)] == 100000 * 10**p.instance.weight_decimals
+
+
+def test_costs_by_distance_grow_from_the_cells_at_risk(folder):
+    done, _ = run(folder, '"Kind""Place"|"V"||-3', "<SUPPRESS> OPT(1)\n", "FREQ(2,10)")
+    instance = done.protections[0].instance
+    assert set(instance.weight.tolist()) <= {1, 2, 3}
+    assert np.all(instance.weight[instance.sensitivity.unsafe] == 1)
+
+
+def test_a_second_suppression_begins_anew(folder):
+    text = '<SUPPRESS> MOD(1)\n<SUPPRESS> OPT(1)\n<WRITETABLE> (1,3,,"c.csv")\n'
+    done, _ = run(folder, SUPPRESSED, text, "FREQ(2,10)")
+    first, second = (p.publication.withheld.tolist() for p in done.protections)
+    assert first == second
+
+
 # ---- the command line --------------------------------------------------------------------------------------------------------------------
 
 
@@ -465,7 +530,7 @@ def test_on_the_command_line(folder):
     assert done.exit_code == 0
     assert "<GOINTERACTIVE> has no effect" in done.output
     assert '"CONF_STATUS","OBS_STATUS"' in (folder / "a.csv").read_text()
-    (folder / "c.arb").write_text(text.replace("<GOINTERACTIVE>", "<SUPPRESS> OPT(1)\n<SUPPRESS> MOD(1)"))
+    (folder / "c.arb").write_text(text.replace("<GOINTERACTIVE>", "<SUPPRESS> CKM(1)\n<SUPPRESS> ABC(1)"))
     done = runner.invoke(build(), ["run", str(folder / "c.arb")])
     assert done.exit_code == 2
     assert done.output.count("is not among our methods") == 2

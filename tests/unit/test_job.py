@@ -549,7 +549,7 @@ BAD = {
     "no dims": (text(roles='measure = "turnover"'), r"\[roles\]: there is no dims"),
     "no folder": (text(output='table = "t.csv"'), r"\[output\]: there is no folder for the release"),
     "an old name": (text(method="time_limit = 3"), r"\[method\]: 'time_limit' is called time_limit_s"),
-    "an unknown method": (text(method='name = "suppress"\nbase = 3'), r"\[method\] name='suppress' is not known; use round"),
+    "an unknown method": (text(method='name = "subdue"\nbase = 3'), r"\[method\] name='subdue' is not known; use round"),
     "an unknown kind": (text(input='file = "records.csv"\nkind = "cells"'), r"\[input\] kind='cells' is not known; use 'microdata'"),
     "a section as a number": ("risk = 3\n" + text(risk=None), r"risk: write it as a section, \[risk\]"),
     "a section as a list": (text("[[risk]]\nx = 1", risk=None), r"risk: write it as a section"),

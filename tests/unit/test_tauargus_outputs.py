@@ -159,3 +159,13 @@ def test_codes_that_break_a_line_are_refused():
         code_value(Written(table=plain), Options(quotes=False))
     with pytest.raises(InputError, match="by number"):
         grid(Written(table=cw.Table.from_equations([1, 1], [[1, -1]])), Options())
+
+
+def test_statuses_in_our_words_and_in_letters_of_ones_own():
+    states = [CellState(state) for state in ("safe", "unsafe", "secondary", "fixed", "empty")]
+    (ours,) = style("cellward").values()
+    assert [ours(state) for state in states] == ["safe", "primary", "secondary", "frozen", "empty"]
+    (own,) = style("safe=.,primary=P, secondary=X").values()
+    assert [own(state) for state in states] == [".", "P", "X", "", ""]
+    with pytest.raises(InputError, match="'hidden' is no status; use safe, primary, secondary, frozen, empty"):
+        style("hidden=x")

@@ -568,7 +568,10 @@ DUAL = {"kind": "dual", "denominator": 1, "equation": [], "multiplier": []}
         (at(SUPPRESSED, "knowledge", to={"rule": "suppressed", "withheld": [0, 2]}), "knowledge does not have exactly its entries"),
         (at(SUPPRESSED, "knowledge", to={"rule": "interval"}), "printed does not have exactly its entries"),
         (at(SUPPRESSED, "knowledge", to={"rule": "adjusted", "most": None}), "what is printed of a table adjusted is not of the kind values"),
-        (at(SUPPRESSED, "allowed", to={"lo": 7, "hi": 7, "step": 0}), f"a table suppressed {NO_ALLOWED}"),
+        (at(SUPPRESSED, "allowed", to={"lo": 7, "hi": 7, "step": 0}), "a pattern has another entry than 0 and 1"),
+        (at(SUPPRESSED, "allowed", to={"lo": 0, "hi": 0, "step": 0}), "cell 0 was not free to be withheld"),
+        (at(SUPPRESSED, "allowed", to={"lo": 1, "hi": 1, "step": 0}), "cell 1 was not free to be printed"),
+        (at(SUPPRESSED, "allowed", to={"lo": 0, "hi": 1, "step": 1}), "bound does not have exactly its entries: [\"'cuts'\"]"),
         (at(SUPPRESSED, "target", to=[7, 9, 16]), f"a table suppressed {NO_ALLOWED}"),
         (at(INTERVAL, "target", to=[7, 9, 16]), f"a table interval {NO_ALLOWED}"),
         (at(EVERY["interval infeasible"], "allowed", to={"lo": 7, "hi": 7, "step": 0}), f"a table interval {NO_ALLOWED}"),
@@ -1710,7 +1713,7 @@ LABELS = "the labels in column region, kind are not those of the certificate in 
         (PATTERN, lambda rows: rows[5].__setitem__(2, "x"), "row 6, column value prints what is not published by the certificate"),
         (PATTERN, lambda rows: rows[1].__setitem__(2, ""), "row 2, column value is not the number of the certificate"),
         (PATTERN, lambda rows: rows[1].__setitem__(2, "0.21"), "row 2, column value is not the number of the certificate"),
-        (PATTERN, _insert, "its heading is not region, kind, value"),
+        (PATTERN, _insert, "its heading is not region, kind, value, status"),
         (PATTERN, _rotate, LABELS),
         (PATTERN, _exchange, LABELS),
         (PATTERN, lambda rows: rows.insert(7, rows[6]), "row 8, column value is not the number of the certificate"),
@@ -1740,12 +1743,13 @@ def test_a_release_that_prints_something_else_than_its_certificate_says_is_found
 @pytest.mark.parametrize(
     ("columns", "kind", "heading"),
     [
-        (["value"], "suppressed", "value,published value"),
-        (["published value", "value"], "suppressed", "published value,value,published published value"),
+        (["value"], "suppressed", "value,published value,status"),
+        (["published value", "value"], "suppressed", "published value,value,published published value,status"),
+        (["status"], "suppressed", "status,value,published status"),
         (["lower"], "interval", "lower,published lower,upper"),
         (["upper", "lower"], "interval", "upper,lower,published lower,published upper"),
         (["value"], "interval", "value,lower,upper"),
-        ([], "suppressed", "value"),
+        ([], "suppressed", "value,status"),
     ],
 )
 def test_a_printed_column_is_told_from_label_columns(tmp_path, columns, kind, heading):

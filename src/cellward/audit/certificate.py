@@ -82,7 +82,7 @@ class Certificate:
                 "engine": engine,
                 "sums": None if sums is None else sums.digest,
             },
-            {"decimals": i.decimals - i.beyond, "weights": [_weights(i)]},
+            {"decimals": i.decimals - i.beyond, "weights": [weights_of(i)]},
         )
 
     @cached_property
@@ -125,7 +125,7 @@ def salt_of(key: bytes) -> str:
     return hmac.new(key, b"cellward certificate", "sha256").hexdigest()
 
 
-NAMED_WEIGHTS = ("equal", "relative", "table", "totals")
+NAMED_WEIGHTS = ("equal", "relative", "value", "logarithm", "frequency", "distance", "table", "totals")
 
 
 def verify(
@@ -160,7 +160,7 @@ def expected_of(
 ) -> dict[str, Any]:
     """What a certificate of this table must state, as plain data for the verifier (docs/certificate.md, check 10)."""
     sums, n = table.sensitivity.sums, table.cells
-    chosen = [_weights(Instance.of(table, weights=one)) for one in _schemes(table, weights)]
+    chosen = [weights_of(Instance.of(table, weights=one)) for one in _schemes(table, weights)]
     known = None if attackers is None else Instance.of(table, attackers=attackers).attackers
     own = {
         "decimals": table.decimals,
@@ -189,10 +189,12 @@ def expected_of(
 def _schemes(table: Table, weights: Weights) -> list[Weights]:
     if weights is not None:
         return [weights]
-    return [name for name in NAMED_WEIGHTS if name != "table" or table.weight is not None]
+    lacking = {"table": table.weight is None, "frequency": table.contributions is None}
+    return [name for name in NAMED_WEIGHTS if not lacking.get(name)]
 
 
-def _weights(instance: Instance) -> dict[str, Any]:
+def weights_of(instance: Instance) -> dict[str, Any]:
+    """The weights of an instance as plain data for the verifier."""
     return {"weight": column_of(instance.weight), "weight_decimals": instance.weight_decimals}
 
 

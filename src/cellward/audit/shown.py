@@ -8,6 +8,7 @@ import numpy as np
 
 from cellward.audit.bound import BoundProof, nothing_proven, prove_bound, refuted
 from cellward.audit.evidence import Evidence, show_levels
+from cellward.audit.pattern_bound import prove_pattern
 from cellward.audit.sums_as_cells import instance_of_sums, publication_of_sums
 from cellward.instance import Instance
 from cellward.objective import Objective
@@ -118,6 +119,11 @@ class Shown:
     @cached_property
     def bound(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
+        if self.sought.pattern:
+            optimal = self.status == "optimal"
+            return prove_pattern(
+                self.instance, self.publication, self.sought, optimal=optimal, budget=self._for_the_bound
+            )
         allowed, values = self.sought.allowed, None if self.publication is None else self.publication.v
         if values is None and self.sought.refutation:
             return refuted(self.sought.refutation)

@@ -16,6 +16,7 @@ from cellward.publication.values import Values
 from cellward.risk.attacker import Attacker
 from cellward.table.cell_sums import CellSum, add_up, with_sums
 from cellward.table.labels import Labels
+from cellward.table.levels import Levels
 from cellward.table.sensitivity import CellStatus, Sensitivity
 
 
@@ -41,6 +42,45 @@ def instance_of_sums(instance: Instance, knowledge: Knowledge) -> Instance | Non
         labels=labels_of_sums(instance.labels, sums),
         attackers=attackers,
     )
+
+
+def joined(instance: Instance) -> Instance:
+    """The instance with its sums at risk as further cells beside its own, something being asked of both; itself where there are none."""
+    sums, n = instance.sensitivity.sums, instance.cells
+    if not sums:
+        return instance
+    own, more = instance.sensitivity, sensitivity_of_sums(n, sums)
+    lpl, upl, spl = (
+        np.concatenate((mine, theirs[n:]))
+        for mine, theirs in ((own.lpl, more.lpl), (own.upl, more.upl), (own.spl, more.spl))
+    )
+    status = np.concatenate((own.status, more.status[n:]))
+    return Instance(
+        relations=with_sums(instance.relations, sums),
+        a=add_up(instance.a, sums),
+        decimals=instance.decimals,
+        lower=unbounded(instance.lower, -NO_BOUND, len(sums)),
+        upper=unbounded(instance.upper, NO_BOUND, len(sums)),
+        weight=np.concatenate((instance.weight, np.zeros(len(sums), np.int64))),
+        weight_decimals=instance.weight_decimals,
+        sensitivity=Sensitivity(status, lpl, upl, spl, unit=own.unit),
+        labels=labels_of_sums(instance.labels, sums),
+        attackers=tuple(_with_levels_on_sums(attacker, n) for attacker in instance.attackers),
+    )
+
+
+def _with_levels_on_sums(attacker: Attacker, cells: int) -> Attacker:
+    """One who is judged by levels of his own: those on sums as on further cells."""
+    if attacker.levels is None or attacker.sums is None:
+        return replace(attacker, sums=None)
+    mine, of_sums = attacker.levels, attacker.sums
+    columns = (
+        np.concatenate(pair)
+        for pair in (
+            (mine.cell, of_sums.cell + cells), (mine.lpl, of_sums.lpl), (mine.upl, of_sums.upl), (mine.spl, of_sums.spl)
+        )
+    )  # fmt: skip
+    return replace(attacker, levels=Levels(*columns), sums=None)
 
 
 def attackers_of_sums(attackers: tuple[Attacker, ...], knowledge: Knowledge, cells: int) -> tuple[Attacker, ...]:

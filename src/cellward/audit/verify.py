@@ -49,6 +49,7 @@ RULES = {
 NO_BOUND: Any = {"value": None, "unit": {"size": 1, "equation": [], "multiplier": []}, "tree": []}  # nothing is proven
 FORMS = {"base": ["between", "nearest"], "distance": ["distance"]}  # of a perturbation, and what it can make small
 OF_SUMS = "sums.certificate.json.gz"  # stands beside the certificate that names its digest
+SENSES = ("up", "down", "slide", "bridge")  # of cuts
 PROTECTED = {"shown": True, "none asked": None, "ignored": False}
 NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")  # as it is printed in a release
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
@@ -129,7 +130,7 @@ def check(content: Any, digest: str | None = None, expected: dict[str, Any] | No
     refuted = isinstance(c.bound, dict) and c.bound.get("value") == "infeasible"
     if c.rule == "adjusted" and c.amount is None and not c.printed and refuted:
         c.gaps = _gaps(c, attackers)
-    bound = check_bound(c)
+    bound = check_bound(c, attackers)
     proven = bound is not None and bound == (c.objective if c.printed else INFINITY)
     if "weights" not in (expected or {}):
         check_weights(c, proven=proven)
@@ -259,6 +260,7 @@ class Certificate:
         self.n = n = len(self.a)
         self._read_labels(c["labels"])
         self._read_equations(c["equations"])
+        self.lines, self.at_least = (self.rows, self.rhs), False  # what a proof combines: equations, or cuts (at least)
         self.left = MOST_STEPS + STEPS_EACH * (n + sum(map(len, self.rows)) + len(self.rows))
         self.lower, self.upper = _bounds(c["lower"], "lower", n, -INFINITY), _bounds(c["upper"], "upper", n, INFINITY)
         self.method, self.told = _of(dict, c["method"], "method"), c["knowledge"]
@@ -328,10 +330,14 @@ class Certificate:
         self.v = self.columns[0] if kind == "values" else None
 
     def _read_allowed(self, value: Any, target: Any) -> None:
-        """The sets S_i as ranges, and t; none where values are withheld or only their ranges printed."""
+        """The sets S_i as ranges, and t; of withheld values those of x, 1 where one is withheld (or none are stated); none of ranges."""
         self.sets: Any = None
-        if KINDS[self.rule] != "values":
-            _need(value is None and target is None, f"a table {self.rule} has no allowed values and no target")
+        self.target = [0] * self.n
+        kind = KINDS[self.rule]
+        none = kind == "ranges" or (kind == "withheld" and value is None)
+        right = kind == "values" or (target is None and (value is None or not none))
+        _need(right, f"a table {self.rule} has no allowed values and no target")
+        if none:
             return
         lo, hi, step = _entries(value, "allowed", "lo", "hi", "step")
         first, last = _column(lo, "lo of allowed", self.n), _column(hi, "hi of allowed", self.n)
@@ -340,6 +346,10 @@ class Certificate:
         _need(single, "a step is 0 and lo is not hi")
         self.sets = [range(x, y + 1, z or 1) for x, y, z in zip(first, last, self.step, strict=True)]
         self.target = self.a if target is None else _numbers(target, "target", self.n)
+        if kind == "withheld":
+            self.target = first
+            right = all(0 <= x <= y <= 1 >= z for x, y, z in zip(first, last, self.step, strict=True))
+            _need(right, "a pattern has another entry than 0 and 1")
 
 
 def check_table(c: Certificate) -> None:
@@ -355,6 +365,10 @@ def check_table(c: Certificate) -> None:
         for i, (v, allowed) in enumerate(zip(c.v, c.sets, strict=True)):
             if v not in allowed:
                 raise Refused(f"the published value of cell {i} is not allowed")
+    if c.printed == "withheld" and c.sets is not None:
+        for i, (value, allowed) in enumerate(zip(c.columns[0], c.sets, strict=True)):
+            if (value is None) not in allowed:
+                raise Refused(f"cell {i} was not free to be {'printed' if value is not None else 'withheld'}")
     cost = _cost(c)
     _need(c.objective == cost, f"the objective is {cost}, not as stated")
 
@@ -366,13 +380,14 @@ def _check_sums(c: Certificate, which: str, values: list[int]) -> None:
 
 
 def _cost(c: Certificate) -> Any:
-    """Of values Σ w·|v − t|, of withheld values Σ w, of ranges Σ w·(upper − lower), an open end at the public bound; None where there is none."""
+    """Of values Σ w·|v − t|, of withheld values Σ w where they could have been printed, of ranges Σ w·(upper − lower), an open end at the public
+    bound; None where there is none."""
     if not c.printed:
         return None
     if c.printed == "values":
         return sum(w * abs(v - t) for w, v, t in zip(c.weight, c.columns[0], c.target, strict=True))
     if c.printed == "withheld":
-        return sum(w for w, v in zip(c.weight, c.columns[0], strict=True) if v is None)
+        return sum(w for w, v, must in zip(c.weight, c.columns[0], c.target, strict=True) if v is None and not must)
     lower, upper = c.columns
     lows = [public if low is None else low for low, public in zip(lower, c.lower, strict=True)]
     highs = [public if high is None else high for high, public in zip(upper, c.upper, strict=True)]
@@ -430,7 +445,8 @@ def _aim(c: Certificate) -> list[tuple[int, int]]:
     between multiples it costs w·|v − a| at both and grows evenly, taken times the common multiple of all widths."""
     objective = c.method.get("objective")
     if RULES.get(c.method["name"]) != "perturbed" or objective == "distance":
-        return [(t, 1) for t in c.target] if RULES.get(c.method["name"]) is None else [(a, 1) for a in c.a]
+        given = RULES.get(c.method["name"]) in (None, "suppressed")
+        return [(t, 1) for t in (c.target if given else c.a)]
     ends = [(a - a % q, a + -a % q) if q else (a, a) for a, q in zip(c.a, c.amount, strict=True)]
     common, found = 1, []
     for width in {high - low for low, high in ends if low < high}:
@@ -684,6 +700,8 @@ def check_requirements(c: Certificate, attackers: list[Attacker], reached: Reach
             raise Refused(
                 f"the level of cell {i} is kept from nobody: every attacker knows the cell, or has lower levels"
             )
+    if c.rule == "suppressed":
+        _need(c.method.get("guarantee") != "exact", "levels are shown, and the method does not promise to meet them")
     needs = [(k, i, level) for k, attacker in enumerate(attackers) for i, level in attacker.must.items()]
     for k, i, (lpl, upl, spl) in needs:
         if c.rule == "adjusted" and c.amount is None:
@@ -715,15 +733,20 @@ def check_weights(c: Certificate, *, proven: bool) -> None:
             )
 
 
-def check_bound(c: Certificate) -> Any:
+def check_bound(c: Certificate, attackers: list[Attacker]) -> Any:
     """Check 8: the least cost of any table as far as the tree proves it, INFINITY when it proves that there is none, None when there is no tree."""
-    value, unit, tree = _entries(c.bound, "bound", "value", "unit", "tree")
+    by_cuts = ["cuts"] if KINDS[c.rule] == "withheld" and c.sets is not None else []
+    value, unit, tree, *cuts = _entries(c.bound, "bound", "value", "unit", "tree", *by_cuts)
     nodes = _of(list, tree, "tree of bound")
     size, equation, multiplier = _entries(unit, "unit", "size", "equation", "multiplier")
     g = _whole(size, "size of unit", 1)
-    if c.sets is None:  # of withheld values and ranges nothing can be proven yet
+    if c.sets is None:  # of ranges, and of patterns without a word on what was free, nothing can be proven
         _need(c.bound == NO_BOUND, f"there is no bound for a table {c.rule}")
         return None
+    if by_cuts:
+        _check_free(c, attackers)
+        _need(equation == [], "the unit of a pattern has no multipliers")
+        c.lines, c.at_least = _cuts(c, attackers, _of(list, cuts[0], "cuts of bound")), True
     residue = _residue(c, g, *_combine(c, equation, multiplier))
     least = _least_cost(c, nodes) if nodes else None
     if isinstance(least, Fraction):  # round up, first to a whole number, then to one that a table can cost
@@ -737,16 +760,99 @@ def check_bound(c: Certificate) -> Any:
 
 def _combine(c: Certificate, equation: Any, multiplier: Any) -> tuple[dict[int, int], int]:
     """Mᵀλ by cell, and λ·b, of the multipliers λ of some equations."""
-    equations = _indices(equation, "the equations of a combination", len(c.rows))
+    rows, rhs = c.lines
+    equations = _indices(equation, "the equations of a combination", len(rows))
     multipliers = _numbers(multiplier, "the multipliers of a combination", len(equations))
-    c.pay(3 * sum(len(c.rows[j]) for j in equations), listed=len(equations))
+    _need(not c.at_least or min(multipliers, default=0) >= 0, "a cut has a negative multiplier")
+    c.pay(3 * sum(len(rows[j]) for j in equations), listed=len(equations))
     slope: dict[int, int] = {}
     right = 0
     for j, x in zip(equations, multipliers, strict=True):
-        right += x * c.rhs[j]
-        for i, coef in c.rows[j]:
+        right += x * rhs[j]
+        for i, coef in rows[j]:
             slope[i] = slope.get(i, 0) + x * coef
     return slope, right
+
+
+def _check_free(c: Certificate, attackers: list[Attacker]) -> None:
+    """A cell had to be withheld where a level asks it, had to be printed where it is 0, and elsewhere as the method says in so many words."""
+    asked = set(_levels(c, c.levels)).union(*(attacker.must for attacker in attackers))
+    zeros = c.method.get("zeros") == "published"
+    stated = [type(c.method.get(name)) is str and c.method[name] != "" for name in ("printed", "withheld")]
+    for i, allowed in enumerate(c.sets):
+        if not allowed[1:]:
+            right = stated[1] or i in asked if allowed[0] else stated[0] or (zeros and c.a[i] == 0)
+            _need(right, f"cell {i} was not free, and nothing says why")
+
+
+def _cuts(c: Certificate, attackers: list[Attacker], parts: list[Any]) -> tuple[list[Any], list[int]]:
+    """Inequalities Σ coef·x ≥ least that patterns keep, each derived from a requirement and multipliers of the equations (docs/certificate.md).
+
+    For z = y − a of a table y that attacker k cannot rule out, M·z = 0, so d·z_p = Σ c_i·z_i with c = d·e_p + Mᵀμ, and z_i is 0 where a cell is
+    printed and keeps to the attacker's bounds elsewhere. What the withheld cells give at most must therefore reach d times the level.
+    """
+    rows: list[Any] = []
+    rhs: list[int] = []
+    for part in parts:
+        attacker, cell, sense, scale, equation, multiplier = _entries(
+            part, "cut", "attacker", "cell", "sense", "scale", "equation", "multiplier"
+        )
+        k, p, d = (
+            _whole(attacker, "attacker of cut", 0),
+            _whole(cell, "cell of cut", 0),
+            _whole(scale, "scale of cut", 1),
+        )
+        _need(
+            k < len(attackers) and p < c.n and sense in SENSES,
+            "a cut names an attacker, cell or sense that is not there",
+        )
+        slope, _ = _combine(c, equation, multiplier)
+        c.pay(30 * len(slope) + 10)
+        row, least = (
+            _bridge(c, p, slope, attackers[k]) if sense == "bridge" else _capacity(c, p, d, sense, slope, attackers[k])
+        )
+        rows.append(row if least > -INFINITY else [])
+        rhs.append(least if least > -INFINITY else 0)
+    return rows, rhs
+
+
+def _capacity(
+    c: Certificate, p: int, d: int, sense: str, slope: dict[int, int], attacker: Attacker
+) -> tuple[list[Any], Any]:
+    """Of a level: cells that must be withheld go to the right, and no coefficient counts for more than what is left there."""
+    _need(
+        p in attacker.must and c.method.get("guarantee") != "exact",
+        "a cut is of a level that nobody has to be kept from",
+    )
+    lpl, upl, spl = attacker.must[p]
+    slope[p] = slope.get(p, 0) + (-d if sense == "down" else d)
+    least: Any = d * {"up": upl, "down": lpl, "slide": spl}[sense]
+    row = []
+    for i, x in slope.items():
+        low, high = attacker.own.get(i, (-INFINITY, INFINITY))
+        above, below = min(high, c.upper[i]) - c.a[i], c.a[i] - max(low, c.lower[i])
+        room = above + below if sense == "slide" else above if x > 0 else below
+        coef = abs(x) * room if x and room else 0
+        if c.sets[i][1:]:
+            row.append((i, coef))
+        elif c.sets[i][0]:
+            least -= coef
+    return ([(i, min(coef, least)) for i, coef in row if coef], least) if least > 0 else ([], -INFINITY)
+
+
+def _bridge(c: Certificate, p: int, slope: dict[int, int], attacker: Attacker) -> tuple[list[Any], Any]:
+    """Of a combination with p in it: if p is withheld, another cell of it is, or p is known and may as well be printed; at risk it must not be."""
+    _need(slope.get(p), "a bridge does not hold its cell")
+    forced = not c.sets[p][1:]
+    if forced and not c.sets[p][0]:
+        return [], -INFINITY
+    _need(not forced or p in attacker.must, "a bridge is of a cell that nobody has to be kept from")
+    known = [i for i, (low, high) in attacker.own.items() if low == high] if forced else []
+    others = {i for i, x in slope.items() if x and i != p}.difference(known)
+    if any(c.sets[i][0] for i in others if not c.sets[i][1:]):
+        return [], -INFINITY
+    row = [(i, 1) for i in sorted(others) if c.sets[i][1:]]
+    return (row, 1) if forced else ([*row, (p, -1)], 0)
 
 
 def _corners(c: Certificate, i: int, allowed: range, scale: int, slope: int) -> list[int]:
@@ -826,7 +932,7 @@ def _least_cost(c: Certificate, nodes: list[Any]) -> Any:
 def _leaf(c: Certificate, node: Any, sets: list[range]) -> Any:
     """L: every table there costs at least L; INFINITY: there is none."""
     kind, denominator, equation, multiplier = _entries(node, "leaf", "kind", "denominator", "equation", "multiplier")
-    _need(kind in ("dual", "farkas", "modular"), "a leaf is of no known kind")
+    _need(kind in ("dual", "farkas", "modular")[: 2 if c.at_least else 3], "a leaf is of no known kind")
     d = _whole(denominator, f"denominator of a {kind} leaf", 2 if kind == "modular" else 1)
     slope, right = _combine(c, equation, multiplier)
     cells: Any = range(c.n) if kind == "dual" else slope
@@ -855,7 +961,10 @@ def compare_release(data: bytes, content: Any) -> str:
     except (ValueError, csv.Error) as error:
         raise Refused(f"not readable ({error})") from None
     expected, k = list(c.labels), len(c.labels)
-    for name in COLUMNS[c.printed]:
+    words = (
+        ["withheld" if number is None else "published" for number in c.columns[0]] if c.printed == "withheld" else []
+    )
+    for name in [*COLUMNS[c.printed], *(["status"] if c.printed == "withheld" else [])]:
         while name in c.labels:
             name = f"published {name}"
         expected.append(name)
@@ -864,9 +973,11 @@ def compare_release(data: bytes, content: Any) -> str:
         where = f"row {cell + 2}"
         _need(cell < c.n, f"{where} is one too many for {c.n} cells")
         _need(len(row) == len(heading), f"{where} has {len(row)} fields, the heading {len(heading)}")
-        for name, field, column in zip(heading[k:], row[k:], c.columns, strict=True):
+        for name, field, column in zip(heading[k:], row[k:], [*c.columns, *([words] if words else [])], strict=True):
             number = column[cell]
-            if number is None:
+            if type(number) is str:
+                _need(field == number, f"{where}, column {name} is not {number}")
+            elif number is None:
                 _need(field == "", f"{where}, column {name} prints what is not published by the certificate")
             else:
                 same = NUMBER.fullmatch(field) and Fraction(field) * 10**c.decimals == number
@@ -936,6 +1047,8 @@ def _compare_fixed(c: Certificate, fixed: list[int]) -> None:
     if c.rule in ("rounded", "perturbed"):
         as_it_is = [i for i, amount in enumerate(c.amount) if amount == 0]
         _need(as_it_is == fixed, "the certificate is of another table: the cells published as they are differ")
+    if c.printed == "withheld":
+        _need(all(c.columns[0][i] is not None for i in fixed), "a cell that the table says is fixed was withheld")
     if c.v is not None:
         _need(all(c.v[i] == c.a[i] for i in fixed), "a cell that the table says is fixed was moved")
 

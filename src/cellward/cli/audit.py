@@ -26,10 +26,21 @@ def audit(
     source: Annotated[
         Path, typer.Argument(metavar="INPUT", help="The table that was protected, as for the protection.")
     ],
-    release: Annotated[Path, typer.Option(help="Folder of a release, or a CSV of labels and published values.")],
+    release: Annotated[
+        Path,
+        typer.Option(
+            help="Folder of a release, a CSV of labels and published values, or another tool's pattern (CSV, .tab)."
+        ),
+    ],
     base: Annotated[str | None, typer.Option(help="Rounding base, where no release.json says it.")] = None,
     steps: Annotated[
         int | None, typer.Option(help="Bases a value may have moved by; 1 unless release.json says more.")
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of another tool's file that says which cells are withheld; found by its name unless given."
+        ),
     ] = None,
     knowledge: Annotated[str | None, typer.Option(help="strict or paper; as released unless given.")] = None,
     attackers: Annotated[Path | None, ATTACKERS] = None,
@@ -52,7 +63,7 @@ def audit(
     with spinner(f"reading {source.name}"):
         table = read_table(source, reading)
         told = {"base": base, "steps": steps, "knowledge": knowledge}
-        published = read_release(release, table, told=told)
+        published = read_release(release, table, told=told, pattern=pattern)
         known = [Attacker.external(whole=whole)] if attackers is None else read_attackers(attackers, table, whole=whole)
     with bar("auditing") as tell:
         found = work_out(

@@ -12,7 +12,7 @@ from cellward.cli.progress import best_of, told
 from cellward.cli.reading import hierarchy_files, read_table, reads_a_table
 from cellward.formats.attackers import read_attackers
 from cellward.key import read_key
-from cellward.outputs import KEPT, key_for, summary, write_outputs
+from cellward.outputs import KEPT, further_files, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import flag_of, from_texts
 from cellward.protect.option import Option, options_of, text_by_level
@@ -84,7 +84,8 @@ def command(method: type[Method]) -> Callable[..., None]:
                     **({} if attackers is None else {"attackers": attackers}),
                     **hierarchy_files(reading),
                 }
-                return write_outputs(result, out, summary(result, verified=True), inputs=files, budget=budget)
+                more = further_files(table, result, ranges=chosen.publishes_ranges)
+                return write_outputs(result, out, summary(result, verified=True), more, inputs=files, budget=budget)
 
             finish(result, table, out, write, budget, as_json=as_json, show=show)
         if key_file is None and secret is not None and not as_json:

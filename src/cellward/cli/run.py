@@ -36,7 +36,10 @@ def run(
         SHOW,
     ] = False,
     statuses: Annotated[
-        str, typer.Option(help="Statuses in a batch's outputs: tauargus, sdmx (CONF_STATUS, OBS_STATUS) or rtauargus.")
+        str,
+        typer.Option(
+            help="Statuses in a batch's outputs: tauargus, sdmx, rtauargus, cellward, or own letters, safe=S,primary=P."
+        ),
     ] = "tauargus",
     allow_outside: Annotated[bool, ALLOW_OUTSIDE] = False,
 ) -> None:

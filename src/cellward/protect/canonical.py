@@ -77,6 +77,9 @@ class CanonicalOrder:
             place = {one.name: k for k, one in enumerate(instance.attackers)}
             kept = sorted(found.instance.attackers, key=lambda one: place.get(one.name, len(place)))
             own = replace(own, attackers=tuple(one.permuted(cells) for one in kept))
+        weight, places = found.instance.weight[cells], found.instance.weight_decimals
+        if places != own.weight_decimals or not np.array_equal(weight, own.weight):  # a method may make some count less
+            own = replace(own, weight=weight, weight_decimals=places)
         made = replace(
             found,
             instance=own,

@@ -52,11 +52,16 @@ class TauArgus:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchRun:
-    """A method with what a batch says of it besides: costs of 1 for all cells (or the table's own), seconds."""
+    """A method with what a batch says of it besides: costs of 1 for all cells (or the table's own), seconds, and what is done otherwise.
+
+    ``exact_costs``: the table's own costs, or the sizes of its values, as they are; otherwise scaled to whole numbers as τ-ARGUS does.
+    """
 
     method: Method
     unit_costs: bool = True
+    exact_costs: bool = False
     time_limit_s: float | None = None
+    note: str = ""
 
 
 class Method(ABC):
@@ -70,8 +75,8 @@ class Method(ABC):
     """One line of help."""
     default_weights: ClassVar[Weights] = None
     """The weights where a user gives none."""
-    tauargus: ClassVar[TauArgus | None] = None
-    """Its command in τ-ARGUS batches."""
+    tauargus: ClassVar[tuple[TauArgus, ...]] = ()
+    """Its commands in τ-ARGUS batches."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -79,6 +84,11 @@ class Method(ABC):
     @property
     def ignores_levels(self) -> bool:
         """Whether the table's protection levels are not looked at."""
+        return False
+
+    @property
+    def publishes_ranges(self) -> bool:
+        """Whether folders also hold what anybody can work out of each cell."""
         return False
 
     @abstractmethod
@@ -113,9 +123,9 @@ class Method(ABC):
         return []
 
     @classmethod
-    def from_batch(cls, *parameters: int) -> BatchRun:
+    def from_batch(cls, command: str, *parameters: int) -> BatchRun:
         """What a τ-ARGUS command with these parameters asks for."""
-        raise NotImplementedError(cls.title, parameters)
+        raise NotImplementedError(cls.title, command, parameters)
 
     def permuted(self, instance: Instance, order: Ints) -> Self:  # noqa: ARG002
         """The same method for the instance when its cell order[k] becomes cell k."""

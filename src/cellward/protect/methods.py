@@ -7,12 +7,20 @@ from typing import Any
 
 from cellward.errors import InputError
 from cellward.protect.adjustment import ControlledAdjustment
+from cellward.protect.intervals import IntervalPublication
 from cellward.protect.method import Method
 from cellward.protect.option import options_of
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
+from cellward.protect.suppression import CellSuppression
 
-METHODS: list[type[Method]] = [ControlledRounding, CellPerturbation, ControlledAdjustment]
+METHODS: list[type[Method]] = [
+    ControlledRounding,
+    CellPerturbation,
+    ControlledAdjustment,
+    CellSuppression,
+    IntervalPublication,
+]
 
 
 def method_called(word: str, calling: str) -> type[Method]:

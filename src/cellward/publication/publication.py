@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from cellward.exact import Ints
+from cellward import exact
+from cellward.exact import Floats, Ints
 from cellward.publication.loss import Loss
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class Publication(ABC):
     """Frozen, and public: it holds what is printed and nothing else. All amounts are scaled integers in cell order."""
 
     kind: ClassVar[Kind]
+    costs_amounts: ClassVar[bool] = True
+    """Whether the cost is of amounts; otherwise of cells, so that it counts in the unit of the weights alone."""
 
     @property
     @abstractmethod
@@ -37,6 +40,10 @@ class Publication(ABC):
     def v(self) -> Ints | None:
         """The additive vector that is printed; None where what is printed is none."""
         return None
+
+    def values(self, decimals: int) -> Ints | Floats | None:
+        """The values printed in the user's units, not a number where none is; None where the kind prints none."""
+        return None if self.v is None else exact.units(self.v, decimals)
 
     @property
     def cells(self) -> int:
@@ -60,8 +67,8 @@ class Publication(ABC):
         """Refuse (VerificationError) what does not fit the relations, the allowed sets and the truth."""
 
     @abstractmethod
-    def cost(self, instance: Instance) -> int | None:
-        """What it costs with the weights of the instance; None where that has no end."""
+    def cost(self, instance: Instance, allowed: AllowedSet | None = None) -> int | None:
+        """What it costs with the weights of the instance, of what was left to choose; None where that has no end."""
 
     @abstractmethod
     def deviations(self, a: Ints) -> Ints:

@@ -10,7 +10,7 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import VerificationError
-from cellward.exact import NO_BOUND, Ints, freeze
+from cellward.exact import NO_BOUND, Floats, Ints, freeze
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Kind, Publication, exact_sum
 
@@ -44,6 +44,10 @@ class Ranges(Publication):
         upper = np.where(self.upper == NO_BOUND, 0, self.upper)
         return np.where(self.lower == -NO_BOUND, upper, self.lower)
 
+    def values(self, decimals: int) -> Floats:
+        """The values of ranges without width."""
+        return np.where(self.lower == self.upper, exact.units(self.start, decimals).astype(float), np.nan)
+
     def columns(self, decimals: int) -> dict[str, list[str]]:
         """``lower`` and ``upper``, empty where open."""
         return {"lower": _texts(self.lower, decimals), "upper": _texts(self.upper, decimals)}
@@ -65,7 +69,7 @@ class Ranges(Publication):
             name = instance.labels.name(int(outside[0]))
             raise VerificationError(f"the range printed of {name} does not hold its value; nothing is released")
 
-    def cost(self, instance: Instance) -> int | None:
+    def cost(self, instance: Instance, allowed: AllowedSet | None = None) -> int | None:  # noqa: ARG002
         """Σ w·width; an open end counts as the public bound to that side, and None where there is none."""
         lower, upper = self._within(instance)
         if np.any((lower == -NO_BOUND) | (upper == NO_BOUND)):

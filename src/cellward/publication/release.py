@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from cellward import exact
 from cellward.errors import InputError, brief
 from cellward.exact import Floats, Ints
 from cellward.files.whole import write_whole
@@ -49,9 +48,8 @@ class Release:
 
     @property
     def values(self) -> Ints | Floats | None:
-        """The published values in the user's units, in cell order; None where not every cell has one."""
-        v = self.publication.v
-        return None if v is None else exact.units(v, self.decimals)
+        """The published values in the user's units, in cell order, not a number where none is printed."""
+        return self.publication.values(self.decimals)
 
     def columns(self) -> dict[str, list[str]]:
         """The long table as text columns: the dimensions, or ``cell``, and what is printed."""

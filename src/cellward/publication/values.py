@@ -68,7 +68,7 @@ class Values(Publication):
             name = instance.labels.name(int(outside[0]))
             raise VerificationError(f"the protected value of {name} is outside its allowed set; nothing is released")
 
-    def cost(self, instance: Instance) -> int:
+    def cost(self, instance: Instance, allowed: AllowedSet | None = None) -> int:  # noqa: ARG002
         """Σ w·|v − a|."""
         return exact_sum(instance.weight, self.deviations(instance.a))
 

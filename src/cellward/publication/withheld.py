@@ -1,4 +1,4 @@
-"""Withheld: true values are printed except in some cells, of which nothing is; suppression publishes so."""
+"""Withheld: true values are printed except in some cells, of which nothing is but that; suppression publishes so."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import VerificationError
-from cellward.exact import Bools, Ints, freeze
+from cellward.exact import Bools, Floats, Ints, freeze
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Kind, Publication, exact_sum
 
 if TYPE_CHECKING:
     from cellward.instance import Instance
     from cellward.publication.allowed import AllowedSet
+
+
+WITHHELD, PUBLISHED = "withheld", "published"
+"""What the column ``status`` says of a cell. Whether a cell is at risk itself or withheld for the sake of others would tell more than an audit takes
+attackers to know (that a count is below a threshold, that a cell is not dominated), so it is not published."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,6 +32,7 @@ class Withheld(Publication):
     hidden: Bools
 
     kind: ClassVar[Kind] = "withheld"
+    costs_amounts: ClassVar[bool] = False
 
     @staticmethod
     def of(a: Ints, withheld: Ints) -> Withheld:
@@ -46,14 +52,26 @@ class Withheld(Publication):
         return Knowledge.suppressed(self.shown, np.flatnonzero(self.hidden))
 
     @property
+    def withheld(self) -> Bools:
+        """The cells of which nothing is printed."""
+        return self.hidden
+
+    @property
     def start(self) -> Ints:
         """The values printed, 0 elsewhere."""
         return self.shown
 
+    def values(self, decimals: int) -> Floats:
+        """The values printed, not a number where withheld."""
+        return np.where(self.hidden, np.nan, exact.units(self.shown, decimals).astype(float))
+
     def columns(self, decimals: int) -> dict[str, list[str]]:
-        """One column, ``value``, empty where withheld."""
-        texts = exact.texts(self.shown, decimals)
-        return {"value": ["" if hidden else text for hidden, text in zip(self.hidden.tolist(), texts, strict=True)]}
+        """``value``, empty where withheld, and ``status``, which says so."""
+        texts, hidden = exact.texts(self.shown, decimals), self.hidden.tolist()
+        return {
+            "value": ["" if gone else text for gone, text in zip(hidden, texts, strict=True)],
+            "status": [WITHHELD if gone else PUBLISHED for gone in hidden],
+        }
 
     def printed(self) -> dict[str, Any]:
         """The values, null where withheld."""
@@ -65,17 +83,21 @@ class Withheld(Publication):
         return Withheld(self.shown[cells], self.hidden[cells])
 
     def check(self, instance: Instance, allowed: AllowedSet | None) -> None:
-        """What is printed is true."""
-        if allowed is not None:
-            raise VerificationError("withheld cells have no allowed values; nothing is released")
+        """What is printed is true, and what was to be printed or withheld is."""
+        outside = np.zeros(0, np.int64) if allowed is None else allowed.outside(self.hidden.astype(np.int64))
+        if len(outside):
+            i = int(outside[0])
+            word = WITHHELD if self.hidden[i] else "printed"
+            raise VerificationError(f"{instance.labels.name(i)} is {word}, which it may not be; nothing is released")
         false = np.flatnonzero(~self.hidden & (self.shown != instance.a))
         if len(false):
             name = instance.labels.name(int(false[0]))
             raise VerificationError(f"the value printed of {name} is not the true one; nothing is released")
 
-    def cost(self, instance: Instance) -> int:
-        """Σ w over the withheld cells."""
-        return exact_sum(instance.weight, self.hidden.astype(np.int64))
+    def cost(self, instance: Instance, allowed: AllowedSet | None = None) -> int:
+        """Σ w over the withheld cells, but for those that had to be."""
+        free = self.hidden if allowed is None else self.hidden & (allowed.lo == 0)
+        return exact_sum(instance.weight, free.astype(np.int64))
 
     def deviations(self, a: Ints) -> Ints:
         """The whole value where it is withheld."""

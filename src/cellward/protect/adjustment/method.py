@@ -65,7 +65,7 @@ class ControlledAdjustment(Method):
         "Move the cells at risk at least their protection levels away from the truth, and all others as little as keeps every sum."
     )
     default_weights: ClassVar[Weights] = "relative"
-    tauargus: ClassVar[TauArgus | None] = TauArgus("CTA", "_CTA")
+    tauargus: ClassVar[tuple[TauArgus, ...]] = (TauArgus("CTA", "_CTA"),)
 
     norm: str = option("l1", Word(NORMS), "What is made small: l1, l2, linf, l1-2 or huber.", first=True)
     senses: Any = option(
@@ -222,7 +222,7 @@ class ControlledAdjustment(Method):
         return list(result.details.notes) if isinstance(result.details, AdjustmentDetails) else []
 
     @classmethod
-    def from_batch(cls, *parameters: int) -> BatchRun:  # noqa: ARG003
+    def from_batch(cls, command: str, *parameters: int) -> BatchRun:  # noqa: ARG003
         """CTA(table): the least Σ cost·|v − a| on the table's own grid.
 
         Senses and levels are drawn from the key; τ-ARGUS leaves senses to its solver and publishes the levels themselves, which can be undone.

@@ -60,16 +60,18 @@ class ControlledRounding(Method):
     summary: ClassVar[str] = (
         "Round a table to multiples of a base: all sums hold, every protection level is met, the change is least."
     )
-    tauargus: ClassVar[TauArgus | None] = TauArgus(
-        "RND",
-        "_Round",
-        (
-            Parameter("the base", None, 1, 10**8),
-            Parameter("the number of steps", 0, 0, 99),
-            Parameter("the time in minutes", 10, 1, 10**5),
-            Parameter("partitions", 0, 0, 1),
-            Parameter("the stop rule", 2, 1, 2),
-            Parameter("unit costs", 1, 0, 1),
+    tauargus: ClassVar[tuple[TauArgus, ...]] = (
+        TauArgus(
+            "RND",
+            "_Round",
+            (
+                Parameter("the base", None, 1, 10**8),
+                Parameter("the number of steps", 0, 0, 99),
+                Parameter("the time in minutes", 10, 1, 10**5),
+                Parameter("partitions", 0, 0, 1),
+                Parameter("the stop rule", 2, 1, 2),
+                Parameter("unit costs", 1, 0, 1),
+            ),
         ),
     )
     engines: ClassVar[tuple[LatticeEngine, ...]] = ENGINES
@@ -202,7 +204,7 @@ class ControlledRounding(Method):
         return out
 
     @classmethod
-    def from_batch(cls, *parameters: int) -> BatchRun:
+    def from_batch(cls, command: str, *parameters: int) -> BatchRun:  # noqa: ARG003
         """RND(table, base, steps, minutes, partitions, stop rule, unit costs): steps 0 are neighbouring multiples, stop rule 1 the first one found.
 
         Partitions are τ-ARGUS' way through tables that are too large for it; ours are solved whole.

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from cellward.protect.methods import method_titled
 from cellward.protection import Protection
+from cellward.publication.ranges import Ranges
+from cellward.publication.withheld import Withheld
 from cellward.report.section import Lines, Section
 from cellward.table.table import Table
 
@@ -24,7 +26,7 @@ def outcome(result: Protection, table: Table) -> Section:
                 (
                     repr(table),
                     _status(result),
-                    f"verified: every equation holds exactly, every value is allowed ({result.seconds:.2f} s, {result.engine})",
+                    f"verified: every equation holds exactly, {_values_are(result)} ({result.seconds:.2f} s, {result.engine})",
                     _proven(result),
                     _shown(result),
                     *(f"note: {note}" for note in notes(result)),
@@ -63,11 +65,23 @@ def files(paths: Sequence[Path], eyes: dict[str, str]) -> Section:
 def _status(result: Protection) -> str:
     """Status and changes; what is called least is what was made small, and proven only where the certificate proves it."""
     loss, what = result.loss(), _made_small(result)
+    if isinstance(result.publication, Ranges):
+        return f"{result.status}: {what} {_number(result.objective)} ({_how_least(result)})"
+    if isinstance(result.publication, Withheld):
+        return f"{result.status}: {what} {_number(result.objective)} ({_how_least(result)}); withheld in all {_number(loss.sum_abs)}"
     moved = f"largest {_number(loss.max_abs)}, {loss.changed:,} cells changed"
     head = f"{result.status}: {what} {_number(result.objective)} ({_how_least(result)})"
     if what == "sum of changes":
         return f"{head}, {moved}"
     return f"{head}; plain sum of changes {_number(loss.sum_abs)}, {moved}"
+
+
+def _values_are(result: Protection) -> str:
+    if isinstance(result.publication, Ranges):
+        return "every range holds its value"
+    return (
+        "every value printed is the true one" if isinstance(result.publication, Withheld) else "every value is allowed"
+    )
 
 
 def _how_least(result: Protection) -> str:
@@ -82,6 +96,10 @@ def _how_least(result: Protection) -> str:
 
 def _made_small(result: Protection) -> str:
     """What the objective is of these values."""
+    if isinstance(result.publication, Withheld):
+        return "weight of cells withheld for others"
+    if isinstance(result.publication, Ranges):
+        return "total width"
     if not result.sought.plain:
         return "objective"
     return "sum of changes" if result.objective == result.loss().sum_abs else "weighted sum of changes"
@@ -109,6 +127,8 @@ def _shown(result: Protection) -> str:
     if result.protected is None:
         return "protection: no levels asked"
     if result.ignore_levels:
+        if isinstance(result.publication, Withheld):
+            return "protection: no cell at risk can be worked out exactly by the public; the levels were NOT LOOKED AT (--guarantee exact)"
         return "protection: NOT LOOKED AT, the levels were ignored (--ignore-levels)"
     evidence, count = result.evidence, len(result.instance.attackers)
     head = f"protected: {evidence.requirements:,} requirements against {count:,} attacker{'s' * (count > 1)}"

@@ -23,10 +23,8 @@ def tables(result: Protection) -> Section:
     if publication is None:
         return Section("tables", ())
     before = exact.texts(instance.a, instance.decimals)
-    after = [
-        " to ".join(dict.fromkeys(texts))
-        for texts in zip(*publication.columns(instance.decimals).values(), strict=True)
-    ]
+    printed = {name: texts for name, texts in publication.columns(instance.decimals).items() if name != "status"}
+    after = [" to ".join(dict.fromkeys(texts)) for texts in zip(*printed.values(), strict=True)]
     unsafe = instance.sensitivity.unsafe.tolist()
     blocks: list[Block] = []
     pivot = _Pivot.of(instance.labels, set(unsafe))

@@ -32,6 +32,8 @@ class BatchTable:
     counts: bool
     trees: Mapping[str, Hierarchy]
     more_codes: Mapping[str, list[str]]
+    by_distance: bool = False
+    """Whether cells cost the more the further they are from those at risk."""
     scaled_levels: bool = False
     notes: tuple[str, ...] = ()
 
@@ -51,7 +53,7 @@ class BatchTable:
 
 
 def with_cost(table: Table, cost: str) -> Table:
-    """Costs that no variable gives: −1 the number of records, −2 one each; otherwise the value, which needs no column."""
+    """Costs that no variable gives: −1 the number of records, −2 one each; otherwise the value, or the distance (−3), which need no column."""
     if cost == "-2":
         return replace(table, weight=np.ones(table.cells, np.int64), weight_decimals=0)
     if cost == "-1":

@@ -7,21 +7,14 @@ from cellward.protect.method import BatchRun, Method, TauArgus
 from cellward.protect.methods import METHODS
 from cellward.tauargus.files.arb import Suppress
 
-OTHERS = {
-    "GH": "the hypercube suppression",
-    "MOD": "the modular suppression",
-    "OPT": "the optimal suppression",
-    "NET": "the network suppression",
-    "CKM": "the cell key method",
-    "UWE": "the singleton-aware suppression",
-}
+OTHERS = {"CKM": "the cell key method"}
 """What we do not carry out."""
 
 
 def solution_of(command: Suppress) -> tuple[BatchRun, TauArgus]:
     """What a command asks for, and how its method is called there; refused in one sentence where we have none."""
     known: dict[str, tuple[type[Method], TauArgus]] = {
-        method.tauargus.command: (method, method.tauargus) for method in METHODS if method.tauargus is not None
+        one.command: (method, one) for method in METHODS for one in method.tauargus
     }
     if command.method not in known:
         what = OTHERS.get(command.method, "a solution that is not known")
@@ -30,7 +23,7 @@ def solution_of(command: Suppress) -> tuple[BatchRun, TauArgus]:
             f"{command.where}: {command.method}, {what}, is not among our methods; ask for {ours} instead, or run this batch in τ-ARGUS"
         )
     method, said = known[command.method]
-    return method.from_batch(*_parameters(command, said)), said
+    return method.from_batch(said.command, *_parameters(command, said)), said
 
 
 def _parameters(command: Suppress, said: TauArgus) -> list[int]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cellward.audit.audit import audit
 from cellward.errors import InputError
-from cellward.exact import Ints
+from cellward.exact import Bools, Ints
 from cellward.files.scratch import scratch_folder
 from cellward.files.whole import Whole, check_folder, write_all
 from cellward.files.within import allowing_outside
@@ -37,7 +37,7 @@ from cellward.tauargus.files.jj_output import with_whole_costs
 from cellward.tauargus.files.output_files import output_files
 from cellward.tauargus.files.output_table import Options, Written
 from cellward.tauargus.files.references import find_beside, resolve, target
-from cellward.tauargus.files.statuses import style, withheld
+from cellward.tauargus.files.statuses import style, with_pattern, withheld
 
 CERTIFICATE, OF_SUMS = ".certificate.json.gz", ".sums.certificate.json.gz"
 """What the names of proofs end in: of the table, and of sums of its cells."""
@@ -67,8 +67,14 @@ class _State:
     table: Table
     said: Said = field(default_factory=Said)
     published: Ints | None = None
+    hidden: Bools | None = None
+    """Which cells are withheld, by a suppression."""
     protection: Protection | None = None
     suffix: str = ""
+
+    def forget(self) -> None:
+        """The table is another now."""
+        self.published, self.hidden, self.protection, self.suffix = None, None, None, ""
 
 
 class Batch:
@@ -181,7 +187,7 @@ class _Run:
             changes = read_hst(file, len(state.table.labels.dims), step.separator)
             self.lines += take(state.said, state.made, changes, ignore=step.ignore, expand=step.expand)
             state.table = apply(state.said, state.made)
-            state.published, state.protection, state.suffix = None, None, ""
+            state.forget()
             self.lines.append(f"{file.name}: {len(changes)} lines read; {len(state.table.sensitive)} cells are unsafe")
 
     # ---- protecting ------------------------------------------------------------------------------------------------------------------------
@@ -191,9 +197,12 @@ class _Run:
         mine = [states[k] for k in numbers]
         table = mine[0].table if len(mine) == 1 else link(*(state.table for state in mine))
         try:
+            plain = solution.unit_costs or solution.exact_costs
             found = solution.method.protect(
-                table if solution.unit_costs else with_whole_costs(table),
-                weights=None if solution.unit_costs else "table",
+                table if plain else with_whole_costs(table),
+                weights="distance"
+                if mine[0].made.by_distance and not solution.unit_costs
+                else _weights(solution, table),
                 attackers=_attackers(table),
                 time_limit_s=solution.time_limit_s,
                 threads=self.threads,
@@ -205,21 +214,29 @@ class _Run:
         if not found.releasable:
             self.infeasible = f"{step.where}: {found.status}; {found.reason}"
             return
-        published = found.release().publication.start
+        printed = found.release().publication
         places = [one.cell for one in table.labels.tables] or [np.arange(table.cells)]
         for state, place in zip(mine, places, strict=True):
-            state.published = published[place] // 10 ** (table.decimals - state.table.decimals)
+            state.forget()
+            if isinstance(printed, Withheld):
+                state.hidden = printed.withheld[place]
+            else:
+                state.published = printed.start[place] // 10 ** (table.decimals - state.table.decimals)
             state.protection, state.suffix = found, called.suffix
-        self.lines += [self._said(step, solution, found), *(f"  note: {note}" for note in notes(found))]
+        told = [*([solution.note] if solution.note else []), *notes(found)]
+        self.lines += [self._said(step, solution, found), *(f"  note: {note}" for note in told)]
 
     def _said(self, step: Suppress, solution: BatchRun, found: Protection) -> str:
         told = found.knowledge is not None and found.knowledge.intervals
         held = "every level shown to hold" if told else "every cell at risk is off by its level"
         shown = {None: "no levels asked", True: held}.get(found.protected, "levels not looked at")
         loss, names = found.loss(), [attacker.name for attacker in found.instance.attackers]
+        changed = f"sum of changes {loss.sum_abs:,}, largest {loss.max_abs:,}"
+        if isinstance(found.publication, Withheld):
+            changed = f"{loss.changed:,} cells withheld, {found.objective:,} the cost of those not at risk, gap {100 * (found.gap or 0):.3g} %"
         more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
         return (
-            f"{step.method}: {found.status}, sum of changes {loss.sum_abs:,}, largest {loss.max_abs:,}; verified, {shown} "
+            f"{step.method}: {found.status}, {changed}; verified, {shown} "
             f"({type(solution.method).__name__}, against {', '.join(names[:3])}{more})"
         )
 
@@ -230,7 +247,7 @@ class _Run:
         path = target(step.file, self.batch.path)
         made = state.made
         written = Written(
-            table=state.table,
+            table=state.table if state.hidden is None else with_pattern(state.table, state.hidden),
             response=made.response,
             counts=made.counts,
             published=state.published,
@@ -245,7 +262,8 @@ class _Run:
                     f"{step.where}: AR+ is of withheld cells, and the values of this table are changed; leave it out"
                 )
             written = replace(written, intervals=_intervals(state.table, withheld(written.states), self.threads))
-        public = step.output in PUBLIC and state.published is not None and not options.statuses
+        protected = state.published is not None or state.hidden is not None
+        public = step.output in PUBLIC and protected and not options.statuses
         for name, data in output_files(written, step.output, options, path.name, self.statuses).items():
             self.outputs.append((path.with_name(name), data, public))
         if state.protection is not None and state.protection not in self.certified:
@@ -281,6 +299,13 @@ class _Run:
             tables=tuple(self.tables),
             protections=tuple(self.protections),
         )
+
+
+def _weights(solution: BatchRun, table: Table) -> str | None:
+    """The table's own costs, where it has some, or the sizes of its values."""
+    if solution.exact_costs:
+        return "value" if table.weight is None else "table"
+    return None if solution.unit_costs else "table"
 
 
 def _attackers(table: Table) -> list[Attacker]:

@@ -137,11 +137,7 @@ class BatchSession:
             amounts = ("number", "shadow", "cost", "frequency")
             if name and not is_count(name) and metadata.variable(name, spec.where).role not in amounts:
                 raise InputError(f"{spec.where}: {name} is not <NUMERIC> in {metadata.path.name}; name a number")
-        if spec.cost == "-3":
-            raise InputError(
-                f"{spec.where}: costs by distance (-3) are not carried out; leave the cost out, or name a variable, -1 or -2"
-            )
-        if spec.cost and spec.cost not in ("-1", "-2"):
+        if spec.cost and spec.cost not in ("-1", "-2", "-3"):
             metadata.variable(spec.cost, spec.where)
         if not re.fullmatch(r"1(\.0*)?", spec.exponent):
             raise InputError(

@@ -85,6 +85,7 @@ def _from_cells(session: BatchSession, k: int, rules: Rules) -> BatchTable:
         counts=metadata.variable(response, spec.where).role == "frequency",
         trees=trees,
         more_codes={},
+        by_distance=spec.cost == "-3",
         scaled_levels=c is not None and bool((c.size != np.abs(table.scaled)).any()),
     )
     safe = missing_cells(table, variables) if rules.missing_safe else ()
@@ -171,6 +172,7 @@ class _FromRecords:
             more_codes={
                 name: [code.rjust(one.variable.width) for code in one.variable.missing] for name, one in own.items()
             },
+            by_distance=spec.cost == "-3",
             scaled_levels=other,
             notes=tuple(note for v in variables if (note := branches_note(v, own[v.name].tree))),
         )
@@ -235,7 +237,7 @@ class _FromRecords:
         return most
 
     def _with_cost(self, table: Table, spec: SpecifyTable, variables: list[Variable], rules: Rules) -> Table:
-        if not spec.cost or spec.cost in ("-1", "-2"):
+        if not spec.cost or spec.cost in ("-1", "-2", "-3"):
             return with_cost(table, spec.cost)
         measure = self.metadata.variable(spec.cost, spec.where)
         if measure.name.casefold() == spec.response.casefold():

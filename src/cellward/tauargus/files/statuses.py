@@ -6,7 +6,7 @@ All are mapped from our own :class:`CellStatus` and, for unsafe cells, from the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,10 @@ _STATE = {
     CellStatus.SECONDARY: SECONDARY,
     CellStatus.FIXED: FIXED,
 }
+
+
+WORDS = {SAFE: "safe", UNSAFE: "primary", SECONDARY: "secondary", FIXED: "frozen", EMPTY: "empty"}
+"""What we call them in files of statuses."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,14 @@ def states_of(table: Table) -> list[CellState]:
         state = EMPTY if empty[i] else _STATE[CellStatus(code)]
         out.append(CellState(state, rules.get(i) if state == UNSAFE else None))
     return out
+
+
+def with_pattern(table: Table, hidden: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Table:
+    """The same table as a pattern of withheld cells leaves it: of cells that are not at risk, those withheld are secondary, and no others."""
+    s = table.sensitivity
+    plain = np.where(s.status == CellStatus.SECONDARY, CellStatus.SAFE, s.status)
+    status = np.where(hidden & (s.status != CellStatus.UNSAFE), CellStatus.SECONDARY, plain)
+    return table.with_sensitivity(replace(s, status=status.astype(np.uint8)))
 
 
 def letter(cell: CellState) -> str:
@@ -108,7 +120,13 @@ def rtauargus(cell: CellState) -> str:
     return "A" if isinstance(cell.rule, Threshold) else "B"
 
 
+def word(cell: CellState) -> str:
+    """Our own word: safe, primary, secondary, frozen or empty."""
+    return WORDS[cell.state]
+
+
 STYLES: dict[str, dict[str, Callable[[CellState], str]]] = {
+    "cellward": {"Status": word},
     "tauargus": {"Status": number},
     "sdmx": {"CONF_STATUS": conf_status, "OBS_STATUS": obs_status},
     "rtauargus": {"Status": rtauargus},
@@ -117,9 +135,16 @@ STYLES: dict[str, dict[str, Callable[[CellState], str]]] = {
 
 
 def style(name: str) -> dict[str, Callable[[CellState], str]]:
-    """The columns of a style."""
+    """The columns of a style; letters of one's own are written ``safe=S,primary=P,secondary=X``, and what is not named stays empty."""
+    if "=" in name:
+        letters = dict(pair.strip().partition("=")[::2] for pair in name.split(","))
+        if unknown := [own for own in letters if own not in WORDS.values()]:
+            raise InputError(f"statuses: {unknown[0]!r} is no status; use {', '.join(WORDS.values())}")
+        return {"Status": lambda cell: letters.get(WORDS[cell.state], "")}
     if name not in STYLES:
-        raise InputError(f"statuses={name!r} is not known; use {', '.join(map(repr, STYLES))}")
+        raise InputError(
+            f"statuses={name!r} is not known; use {', '.join(map(repr, STYLES))}, or letters of your own, safe=S,primary=P,secondary=X"
+        )
     return STYLES[name]
 
 

@@ -1,0 +1,5 @@
+"""Interval publication."""
+
+from cellward.protect.intervals.method import IntervalPublication
+
+__all__ = ["IntervalPublication"]

@@ -1,0 +1,5 @@
+"""Cell suppression."""
+
+from cellward.protect.suppression.method import CellSuppression
+
+__all__ = ["CellSuppression"]
