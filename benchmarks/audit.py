@@ -235,7 +235,7 @@ def verifier(report: Report, *, quick: bool) -> None:
     """Branch coverage of verify.py by its own tests, and the faults put into it that they find."""
     root, tests = (
         Path(__file__).parent.parent,
-        [f"tests/unit/test_{name}.py" for name in ("verify", "ladder", "senses")],
+        [f"tests/unit/test_{name}.py" for name in ("verify", "ladder", "senses", "suppression", "intervals")],
     )
     with tempfile.TemporaryDirectory() as folder:
         data, found = f"--data-file={folder}/data", Path(folder) / "found.json"

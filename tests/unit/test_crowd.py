@@ -47,7 +47,7 @@ def test_of_several_levels_the_largest_counts():
 def test_attackers_who_know_the_same_are_one(case):
     groups = alike(case.attackers, case.sensitivity.levels, case.lower, case.upper)
     assert sorted(k for one in groups for k in one.members) == list(range(len(case.attackers)))
-    assert len(groups) < len(case.attackers) > evidence.MANY
+    assert len(groups) < len(case.attackers) > evidence.FEW
     for one, other in zip(groups, merged(case.attackers, case.sensitivity.levels, case.lower, case.upper), strict=True):
         for k in one.members:
             for mine, its in zip(
@@ -66,7 +66,7 @@ def test_what_is_shown_of_a_crowd_holds_for_everyone_and_what_is_not_is_missing_
     made = cw.ControlledRounding(5, max_steps=2).protect(table, attackers=attackers[:1])
     case = Instance.of(table, attackers=attackers)
     together = evidence.show_levels(case, made.publication)
-    monkeypatch.setattr(evidence, "MANY", 10**6)
+    monkeypatch.setattr(evidence, "FEW", 10**6)
     one_by_one = evidence.show_levels(case, made.publication)
     assert (together.requirements, together.protected) == (one_by_one.requirements, one_by_one.protected)
     assert len(together.missing) <= len(one_by_one.missing) or together.unsettled == 0

@@ -18,13 +18,11 @@ from cellward.errors import VerificationError
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.publication.publication import Publication
-from cellward.risk.alike import Alike
+from cellward.risk.alike import FEW, Alike
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
 
-MANY = 40
-"""Attackers from which they are judged together."""
 LARGE = 4000
 """Cells from which a level that is proven not to be met is enough: the others are not looked at."""
 
@@ -87,7 +85,7 @@ def show_levels(instance: Instance, publication: Publication, budget: Budget | N
         assert v is not None
         return Evidence(requirements, missing=tuple(_inside(instance, v, asked)))
     inside = [instance.a, *(() if v is None else (v,))]
-    if len(instance.attackers) > MANY:
+    if len(instance.attackers) > FEW:
         return _of_a_crowd(instance, Crowd(instance, knowledge, budget or Budget()), asked, inside)
     regions = Region.of_each(
         instance.relations, instance.lower, instance.upper, knowledge, instance.attackers, instance.a

@@ -14,6 +14,9 @@ from cellward.exact import Ints
 from cellward.risk.attacker import Attacker
 from cellward.table.levels import Levels
 
+FEW = 40
+"""Attackers up to which each is looked at by itself."""
+
 
 @dataclass(frozen=True, eq=False)
 class Alike:
@@ -46,8 +49,8 @@ def alike(
 
 
 def merged(attackers: Sequence[Attacker], levels: Levels, lower: Ints, upper: Ints) -> tuple[Attacker, ...]:
-    """One attacker for all who know the same, called as the first of them."""
-    if len(attackers) == 1:
+    """One attacker for all who know the same, called as the first of them; a few are left as they are, each with the name that users gave it."""
+    if len(attackers) <= FEW:
         return tuple(attackers)
     return tuple(
         replace(attackers[one.members[0]], cell=one.cell, lower=one.lower, upper=one.upper, own=0 * one.cell, whole=one.whole, levels=one.levels)
