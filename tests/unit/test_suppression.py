@@ -346,6 +346,23 @@ def test_a_cell_at_risk_that_must_be_published_is_a_conflict_in_one_sentence():
         cw.CellSuppression(publish=[("N", "b")], withhold=[("N", "b")]).protect(grid())
 
 
+def test_a_bridge_of_a_cell_that_must_be_published_says_nothing():
+    p = cw.CellSuppression(publish=[("W", "c")]).protect(grid())
+    cell = p.instance.labels.find(("W", "c"))
+    r = p.instance.relations
+    equation = int(r.row[np.flatnonzero(r.indices == cell)[0]])
+    cut = {
+        "attacker": "external",
+        "cell": cell,
+        "sense": "bridge",
+        "scale": 1,
+        "equation": [equation],
+        "multiplier": [1],
+    }
+    row, least = derived_by_the_verifier(p, cut)
+    assert not row and least <= 0
+
+
 def test_cells_called_secondary_are_withheld():
     table = grid()
     status = table.sensitivity.status.copy()
