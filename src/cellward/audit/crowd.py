@@ -1,7 +1,7 @@
 """Crowd: thousands of attackers who know a little more than the public each, judged together.
 
 A table that lies within what *all* of some attackers know shows levels against every one of them. So the public is judged first; then all others at
-once, as if they had put their heads together; then random halves of those of whom something is still open, quarters, and so on, down to single ones.
+once, as if they had put their heads together; then random quarters of those of whom something is still open, and so on, down to single ones.
 Every table found is shown to everybody, whose own few cells it must fit. Attackers who know the same are one (alike.py).
 """
 
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cellward.audit.ends import Ends, Witness
+from cellward.audit.ends import Ends, Tables, Witness
 from cellward.audit.propagation import Propagation
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
@@ -112,10 +112,9 @@ class Crowd:
 
     def _see(self, witness: Witness) -> None:
         """Show a table to everybody whose own cells it fits; one with fractions to those who do not know values to be whole."""
-        mark = witness.shift.tobytes() + witness.denominator.to_bytes(8, "big")
-        if mark in self.seen:
+        if witness.mark in self.seen:
             return
-        self.seen.add(mark)
+        self.seen.add(witness.mark)
         self.pool.append(witness)
         y, d = witness.shift[self.own], witness.denominator
         fits = (y // d >= self.low) & (-(-y // d) <= self.high)
@@ -131,19 +130,15 @@ class Crowd:
         if not len(self.pool):
             return np.zeros(0, bool)
         mine = slice(*np.searchsorted(self.whose, [group, group + 1]).tolist())
-        y, d = self.shifts[:, self.own[mine]], self.denominators[:, None]
+        denominator = self.tables.denominator
+        y, d = self.tables.shift[:, self.own[mine]], denominator[:, None]
         fits = np.all((y // d >= self.low[mine]) & (-(-y // d) <= self.high[mine]), axis=1)
-        return np.asarray(fits & ((self.denominators == 1) | (not self.groups[group].whole)))
+        return np.asarray(fits & ((denominator == 1) | (not self.groups[group].whole)))
 
     @cached_property
-    def shifts(self) -> Ints:
-        """All tables found, as moves from the true one; to be asked once the search is over."""
-        return np.stack([one.shift for one in self.pool])
-
-    @cached_property
-    def denominators(self) -> Ints:
-        """Of each of them."""
-        return np.array([one.denominator for one in self.pool], np.int64)
+    def tables(self) -> Tables:
+        """All tables found; to be asked once the search is over."""
+        return Tables.of(self.pool)
 
 
 def _row(many: Sequence[Ints]) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -27,6 +28,25 @@ class Witness:
 
     shift: Ints
     denominator: int = 1
+
+    @property
+    def mark(self) -> bytes:
+        """The same for equal ones."""
+        return self.shift.tobytes() + self.denominator.to_bytes(8, "big")
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Witnesses as one array: a row of shifts each, and their denominators."""
+
+    shift: Ints
+    denominator: Ints
+
+    @staticmethod
+    def of(pool: Sequence[Witness]) -> Tables:
+        """Some witnesses, in their order."""
+        shift = np.stack([one.shift for one in pool]) if pool else np.zeros((0, 0), np.int64)
+        return Tables(shift, np.array([one.denominator for one in pool], np.int64))
 
 
 class Ends:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.audit.crowd import Crowd
-from cellward.audit.ends import HIGH, LOW, Ends, Witness
+from cellward.audit.ends import HIGH, LOW, Ends, Tables, Witness
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.errors import VerificationError
@@ -246,9 +246,8 @@ def _pool(ends: Sequence[Ends]) -> list[Witness]:
     seen: set[bytes] = set()
     for one in ends:
         for witness in one.witnesses:
-            mark = witness.shift.tobytes() + witness.denominator.to_bytes(8, "big")
-            if mark not in seen:
-                seen.add(mark)
+            if witness.mark not in seen:
+                seen.add(witness.mark)
                 pool.append(witness)
     return pool
 
@@ -294,9 +293,9 @@ class _Shows:
         self._asked = asked
         rows, columns, wanted = [], [], []
         self._start = [0]
-        table = _Tables.of(pool)
+        tables = Tables.of(pool)
         for levels, fits in zip(asked, usable, strict=True):
-            reach = _reaches(levels, table, fits).reshape(len(pool), 2 * len(levels))
+            reach = _reaches(levels, tables, fits).reshape(len(pool), 2 * len(levels))
             row, column = np.nonzero(reach)
             rows.append(row)
             columns.append(column + self._start[-1])
@@ -341,20 +340,7 @@ def _needed(levels: Levels) -> tuple[Bools, Bools]:
     return np.asarray((levels.lpl > 0) | wide), np.asarray((levels.upl > 0) | wide)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tables:
-    """Witnesses as one array: a row of shifts each, and their denominators."""
-
-    shift: Ints
-    denominator: Ints
-
-    @staticmethod
-    def of(pool: Sequence[Witness]) -> _Tables:
-        shift = np.stack([one.shift for one in pool]) if pool else np.zeros((0, 0), np.int64)
-        return _Tables(shift, np.array([one.denominator for one in pool], np.int64))
-
-
-def _reaches(levels: Levels, pool: _Tables, usable: Bools) -> NDArray[np.bool_]:
+def _reaches(levels: Levels, pool: Tables, usable: Bools) -> NDArray[np.bool_]:
     """(witness, side, level): whether the witness shows that end; where a width is asked, only the outermost witness does."""
     out = np.zeros((len(pool.denominator), 2, len(levels)), bool)
     chosen = np.flatnonzero(usable)
