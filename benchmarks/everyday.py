@@ -265,7 +265,7 @@ def main() -> int:
             for name in tables:
                 tasks = list(tasks_of(name, seed))
                 tasks = tasks[:: len(KEYS)] if options.quick and name in MAGNITUDES else tasks
-                if name in MAGNITUDES and not options.quick:
+                if name in MAGNITUDES and not options.quick and not (options.way or "").startswith("adjust"):
                     tasks += advised(name, seed, made(place, seed), place)
                 for task in tasks:
                     if options.way is not None and options.way not in str(task.way):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -150,11 +149,6 @@ class Instance:
     beyond: int = 0
     """Decimals more than those of the table that it was made of."""
 
-    @cached_property
-    def distinct_attackers(self) -> tuple[Attacker, ...]:
-        """One for all who know the same beyond the public."""
-        return merged(self.attackers, self.sensitivity.levels, self.lower, self.upper)
-
     @staticmethod
     def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:
         """The instance of a table; no attackers: the external one.
@@ -226,6 +220,13 @@ class Instance:
     def __repr__(self) -> str:
         return f"Instance({self.cells:,} cells, {self.relations.equations:,} equations, {len(self.sensitivity.unsafe):,} unsafe)"
 
+    def distinct(self) -> Instance:
+        """The same instance where many attackers who know the same beyond the public are one; not where sums of cells are at risk too."""
+        if self.sensitivity.sums:
+            return self
+        known = merged(self.attackers, self.sensitivity.levels, self.lower, self.upper)
+        return self if len(known) == len(self.attackers) else replace(self, attackers=known)
+
     def finer(self, places: int) -> Instance:
         """The same instance counted in units of 10^−``places`` of its own."""
         if not places:
@@ -246,6 +247,7 @@ class Instance:
 
     def permuted(self, order: Ints) -> Instance:
         """The same instance when cell order[k] becomes cell k."""
+        place = np.argsort(order)
         return replace(
             self,
             relations=self.relations.permuted(order),
@@ -255,5 +257,5 @@ class Instance:
             weight=self.weight[order],
             sensitivity=self.sensitivity.permuted(order),
             labels=self.labels.permuted(order),
-            attackers=tuple(attacker.permuted(order) for attacker in self.attackers),
+            attackers=tuple(attacker.permuted(place) for attacker in self.attackers),
         )

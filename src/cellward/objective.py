@@ -88,14 +88,15 @@ class Objective:
 
     def permuted(self, order: Ints, equations: Ints) -> Objective:
         """The same when cell order[k] becomes cell k, and equation equations[j] equation j."""
+        cell, equation = np.argsort(order), np.argsort(equations)
         return replace(
             self,
             allowed=None if self.allowed is None else self.allowed.permuted(order),
             aim=None if self.aim is None else self.aim.permuted(order),
             measure=None if self.measure is None else self.measure.permuted(order),
             multipliers=None if self.multipliers is None else self.multipliers[equations],
-            refutation=tuple(_renumbered(node, np.argsort(order), np.argsort(equations)) for node in self.refutation),
-            cuts=tuple(_cut(one, np.argsort(order), np.argsort(equations)) for one in self.cuts),
+            refutation=tuple(_renumbered(node, cell, equation) for node in self.refutation),
+            cuts=tuple(_cut(one, cell, equation) for one in self.cuts),
         )
 
     def cost(self, instance: Instance, publication: Publication) -> int | None:

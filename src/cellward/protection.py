@@ -17,6 +17,7 @@ from cellward import exact
 from cellward.audit.audit import Audit, audit
 from cellward.audit.bound import BoundProof
 from cellward.audit.certificate import Certificate, salt_of
+from cellward.audit.ends import Witness
 from cellward.audit.evidence import Evidence
 from cellward.audit.gate import not_unknown, told_of
 from cellward.audit.shown import Shown
@@ -234,9 +235,11 @@ class Protection:
     @cached_property
     def _not_unknown(self) -> Ints:
         assert self.publication is not None
-        witnesses = () if self.ignore_levels else self.evidence.shown
+        known: list[Witness] = []
+        if not self.ignore_levels:
+            known = [*self.evidence.tables, *(one.witness for one in self.evidence.shown)]
         budget = None if self.shown.budget is None else self.shown.budget.to_end
-        return not_unknown(self.instance, self.publication, (one.witness for one in witnesses), budget)
+        return not_unknown(self.instance, self.publication, known, budget)
 
     @property
     def unshown(self) -> Ints:

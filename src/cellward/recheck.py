@@ -29,7 +29,8 @@ def recheck(job: Job, folder: Path) -> checker.Verdict:
         return checker.Verdict(False, wrong)
     table = job.table()
     weights = method.default_weights if job.weights is None else job.weights
-    instance = method.covered(Instance.of(table, weights=weights, attackers=job.attackers(table)))
+    instance = Instance.of(table, weights=weights, attackers=job.attackers(table))
+    instance = method.covered(method.faced(instance))
     expected = expected_of(table, weights="equal" if weights is None else weights, attackers=instance.attackers)
     expected["weights"] = [weights_of(instance)]  # as the method makes them count
     try:

@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "cellward"
 MODULES = sorted(SOURCE.rglob("*.py"))
-SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt"}
+SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt", "numba"}
 
 # Rooms in the order in which data passes through them; a room imports from earlier ones only. Each is ranked once.
 ROOMS = (

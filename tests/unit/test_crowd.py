@@ -1,7 +1,10 @@
 """Many attackers judged together: what is shown holds for each of them, and those who know the same are one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from persons import persons
 
 import cellward as cw
 from cellward.audit import evidence
@@ -9,20 +12,9 @@ from cellward.audit.crowd import Crowd
 from cellward.audit.region import Region
 from cellward.instance import Instance
 from cellward.publication.knowledge import Knowledge
-from cellward.risk.alike import alike, merged, union
+from cellward.risk.alike import alike, union
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
-
-
-def persons(seed=0):
-    """Persons by place (two regions), age and sex, with the small counts at risk, and all who stand behind them."""
-    rng = np.random.default_rng(seed)
-    rows = [(f"{r}{k}", f"a{a}", s) for r in "NS" for k in range(3) for a in range(4) for s in "fm" for _ in range(rng.poisson(2))]  # fmt: skip
-    columns = dict(zip(("place", "age", "sex"), zip(*rows, strict=True), strict=True))
-    tree = cw.Hierarchy.from_prefixes(sorted(set(columns["place"])), (1, 2))
-    table = cw.Table.from_microdata(columns, dims=["place", "age", "sex"], hierarchies={"place": tree})
-    table = table.find(cw.Threshold(3))
-    return table, cw.Attacker.from_data(table, respondents=2)
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +40,34 @@ def test_attackers_who_know_the_same_are_one(case):
     groups = alike(case.attackers, case.sensitivity.levels, case.lower, case.upper)
     assert sorted(k for one in groups for k in one.members) == list(range(len(case.attackers)))
     assert len(groups) < len(case.attackers) > evidence.FEW
-    for one, other in zip(groups, merged(case.attackers, case.sensitivity.levels, case.lower, case.upper), strict=True):
+    for one in groups:
         for k in one.members:
-            for mine, its in zip(
-                case.attackers[k].narrow(case.lower, case.upper), other.narrow(case.lower, case.upper), strict=True
-            ):
-                assert np.array_equal(mine, its)
+            low, high = case.attackers[k].narrow(case.lower, case.upper)
+            assert np.array_equal(np.flatnonzero((low > case.lower) | (high < case.upper)), one.cell)
+            assert np.array_equal(low[one.cell], one.lower) and np.array_equal(high[one.cell], one.upper)
             asked, wide = case.attackers[k].asked(case.sensitivity.levels), one.levels
             at = np.searchsorted(wide.cell, asked.cell)
             assert np.array_equal(wide.cell[at], asked.cell)
             assert all(np.all(getattr(wide, name)[at] >= getattr(asked, name)) for name in ("lpl", "upl", "spl"))
+
+
+def test_one_attacker_stands_for_all_who_know_the_same_whatever_their_order(case):
+    known, levels = case.distinct().attackers, case.sensitivity.levels
+    assert (known[0].name, known[0].levels) == ("external", None)
+    groups = alike(case.attackers[1:], levels, case.lower, case.upper)
+    assert len(known) == len(groups) + 1
+    turned = replace(case, attackers=(case.attackers[0], *case.attackers[:0:-1])).distinct().attackers
+    assert [one.name for one in turned] == [one.name for one in known]
+    own = {tuple(one.cell.tolist()): one for one in known[1:]}
+    for one in groups:
+        stands = own.get(tuple(one.cell.tolist())) if len(one.members) > 1 else case.attackers[one.members[0] + 1]
+        assert stands is not None
+        first = case.attackers[one.members[0] + 1]
+        bounds = (each.narrow(case.lower, case.upper) for each in (stands, first))
+        assert all(np.array_equal(mine, its) for mine, its in zip(*bounds, strict=True))
+        assert np.array_equal(stands.asked(levels).cell, one.levels.cell)
+    once = case.distinct()
+    assert once.distinct() is once
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -110,3 +120,12 @@ def test_a_release_against_a_crowd_is_verified():
     made = cw.ControlledRounding(5, max_steps=2).protect(table, attackers=attackers)
     assert made.protected
     assert made.release().values is not None  # it is not made unless its certificate verifies
+
+
+def test_a_crowd_is_verified_by_whoever_names_each_of_it(tmp_path):
+    table, attackers = persons(1)
+    made = cw.ControlledRounding(5, max_steps=2).protect(table, attackers=attackers)
+    assert len(made.instance.attackers) < len(attackers)
+    path = made.certificate().save(tmp_path / "certificate.json.gz")
+    assert cw.verify(path, table=table, attackers=attackers)
+    assert not cw.verify(path, table=table, attackers=attackers[: len(attackers) // 2])

@@ -36,6 +36,7 @@ from cellward.solve.model import LinearModel
 from cellward.solve.watch import Standing, Watch
 
 TABLE = cw.Table.from_array([[20, 51, 11], [8, 19, 22], [17, 33, 12]])
+AT_RISK = cw.Table.from_equations([12, 21, 33], [[1, 1, -1]], sensitive=[0], lpl=[1], upl=[1])
 
 
 @pytest.fixture
@@ -63,9 +64,12 @@ def test_a_search_is_given_less_than_the_limit_and_never_nothing(round_by):
     round_by(lambda problem, budget: seen.append(budget) or rounded(problem, budget))
     cw.ControlledRounding(5).protect(TABLE, time_limit_s=60)
     kept = 60 - seen[0].time_limit_s
-    assert SHOWN_SHARE * 60 < kept < SHOWN_SHARE * 60 + 1 and 59 < seen[0].showing.left < 60
+    assert 0 < kept < 1 and 59 < seen[0].showing.left < 60
+    cw.ControlledRounding(5).protect(AT_RISK, time_limit_s=60)
+    kept = 60 - seen[1].time_limit_s
+    assert SHOWN_SHARE * 60 < kept < SHOWN_SHARE * 60 + 1
     cw.ControlledRounding(5).protect(TABLE, time_limit_s=0.5)
-    assert seen[1].time_limit_s > (1 - 2 * MOST) * 0.4
+    assert seen[-1].time_limit_s > (1 - 2 * MOST) * 0.4
 
 
 def test_the_reserve_grows_with_the_table_and_is_none_without_a_limit():

@@ -199,3 +199,19 @@ def test_a_neighbourhood_solved_anew_keeps_every_sum():
             question.coefs * table.x[free][question.indices],
         )
         assert np.array_equal(activity, question.row_lower)
+
+
+def test_a_table_to_begin_with_is_kept_whatever_the_prices_say(problem, exact):
+    """Prices that ask for a vertex, an exact engine and a searcher that find nothing: what was known is given."""
+    known = replace(problem.model, known=problem.model.values(exact.x))
+
+    class Nothing(VertexThenBlocks):
+        def solve(self, problem, budget):
+            return replace(exact, status="unknown", x=None, bound=None)
+
+    def never(question, **options):
+        return Outcome(status="unknown", solver="never", limit_reached=True)
+
+    search = replace(SEARCH, open_share=1.0, searcher=never, exact=Nothing())
+    found = search.solve(LatticeProblem(known), Budget(time_limit_s=5, threads=2))
+    assert found is None or np.array_equal(known.values(found.x), known.known)

@@ -198,7 +198,7 @@ def mutate(content, rng):
     elif what == "unit":
         bound["unit"]["size"] += 1
     elif bound["cuts"]:
-        cut, leaf = rng.choice(bound["cuts"]), bound["tree"][0]
+        cut, leaf = rng.choice(bound["cuts"]), rng.choice([node for node in bound["tree"] if "multiplier" in node])
         if what == "multiplier":
             k = rng.randrange(len(cut["multiplier"]))
             cut["multiplier"][k] += rng.choice((-2, -1, 1, 2))
@@ -206,7 +206,7 @@ def mutate(content, rng):
             cut["scale"] += 1
         elif what == "cut":
             cut[rng.choice(("cell", "attacker"))] += 1
-        elif what == "leaf":
+        elif what == "leaf" and leaf["multiplier"]:
             leaf["multiplier"][rng.randrange(len(leaf["multiplier"]))] += rng.choice((-10, -1, 1, 10))
         else:
             leaf["denominator"] = max(1, leaf["denominator"] - 1)

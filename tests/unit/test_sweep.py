@@ -71,18 +71,18 @@ def test_each_column_is_decided_once_in_its_turn():
 def test_what_does_not_fit_is_decided_anew_with_more():
     asked = []
 
-    def picky(question, *, budget, first=False, work=None):
+    def picky(question, *, budget, first=False, work=None, by_lp=False):
         asked.append(question.columns)
         if not first and len(asked) % 5 == 4:
             return Outcome(status="infeasible", solver="picky")
-        return solve_cpsat(question, budget=budget, first=first, work=work)
+        return solve_cpsat(question, budget=budget, first=first, work=work, by_lp=by_lp)
 
     table, one = sweep(2, 40, picky)
     assert table.holds(one.run())
 
 
 def test_where_nothing_fits_there_is_no_table_and_none_once_the_time_is_up():
-    def never(question, *, budget, first=False, work=None):
+    def never(question, *, budget, first=False, work=None, by_lp=False):
         return Outcome(status="infeasible", solver="never")
 
     assert sweep(2, 40, never)[1].run() is None

@@ -74,7 +74,7 @@ class Certificate:
                 "objective": None if p is None else sought.cost(i, p),
                 "knowledge": dict(knowledge.stated),
                 "protection": "none asked" if not i.asks else "ignored" if ignored else "shown",
-                "attackers": [_attacker(attacker) for attacker in i.attackers],
+                "attackers": _stated_attackers(i),
                 "definitions": _definitions(i.relations) if witnesses else {"equation": [], "cell": []},
                 "witnesses": [_witness(one, _leaves(i.relations)) for one in witnesses],
                 "bound": dict(shown.bound.content),
@@ -138,8 +138,8 @@ def verify(
     """Check a certificate file exactly and independently of what wrote it; with ``table``, also that it is of this table.
 
     ``weights``: those of the protection; None: any that have a name (equal, relative, totals, the table's own). ``attackers``: those that must have
-    been kept out; None: whoever they were, the table's levels are kept from the public. A table with sums of cells at risk has a second certificate
-    beside the first, which must then hold too.
+    been kept out, each by itself or those who know the same as one; None: whoever they were, the table's levels are kept from the
+    public. A table with sums of cells at risk has a second certificate beside the first, which must then hold too.
     """
     if table is None:
         if weights is not None or attackers is not None:
@@ -152,7 +152,15 @@ def verify(
         if expected["sums"] is None:
             return checker.Verdict(False, "the table has no sums of cells at risk")
         return checker.verify(path, expected=expected["sums"])
-    return checker.verify(path, expected=expected)
+    verdict = checker.verify(path, expected=expected)
+    if verdict or attackers is None:
+        return verdict
+    as_one = _stated_attackers(Instance.of(table, attackers=attackers).distinct())
+    return checker.verify(path, expected={**expected, "attackers": as_one})
+
+
+def _stated_attackers(instance: Instance) -> list[dict[str, Any]]:
+    return [_attacker(one) for one in instance.attackers]
 
 
 def expected_of(
@@ -161,7 +169,7 @@ def expected_of(
     """What a certificate of this table must state, as plain data for the verifier (docs/certificate.md, check 10)."""
     sums, n = table.sensitivity.sums, table.cells
     chosen = [weights_of(Instance.of(table, weights=one)) for one in _schemes(table, weights)]
-    known = None if attackers is None else Instance.of(table, attackers=attackers).attackers
+    known = None if attackers is None else _stated_attackers(Instance.of(table, attackers=attackers))
     own = {
         "decimals": table.decimals,
         "labels": _labels(table.labels),
@@ -169,7 +177,7 @@ def expected_of(
         "fixed": np.flatnonzero(table.sensitivity.fixed).tolist(),
         "weights": chosen,
         "sums": None,
-        **({} if known is None else {"attackers": [_attacker(one) for one in known]}),
+        **({} if known is None else {"attackers": known}),
     }
     if sums:
         own["sums"] = {

@@ -8,6 +8,7 @@ Every table found is shown to everybody, whose own few cells it must fit. Attack
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from cellward.audit.ends import Ends, Tables, Witness
 from cellward.audit.propagation import Propagation
 from cellward.audit.region import Region
-from cellward.audit.settle import Question, settle
+from cellward.audit.settle import Means, Question, settle
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.publication.knowledge import Knowledge
@@ -23,7 +24,7 @@ from cellward.risk.alike import alike, union
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 
-FIRST_SHARE, SHARE = 0.7, 0.2
+FIRST_SHARE, SHARE = 0.85, 0.2
 """The part of the time left for the public, and for each set of others."""
 GAIN = 0.2
 """A set that shows less than this part of what is open is followed by smaller ones."""
@@ -55,23 +56,31 @@ class Crowd:
         self.alone: dict[int, Ends] = {}
         self.rng = np.random.default_rng(budget.seed)
 
-    def judge(self, inside: Sequence[Ints], *, until_missed: bool) -> None:
-        """Show as much as can be shown; ``until_missed``: nothing more is looked for once a level is proven not to be met."""
-        told = Region(self.instance.relations, self.public.lo, self.public.hi, self.knowledge.whole, self.instance.a)
+    def judge(self, inside: Sequence[Ints], known: Sequence[Witness] = (), *, until_missed: bool) -> None:
+        """Show as much as can be shown; ``until_missed``: nothing more is looked for once a level of the public, or of one attacker, is not shown by
+        all means, or proven not to be met; ``known``: tables to be tried first."""
+        a = self.instance.a
+        told = Region(self.instance.relations, self.public.lo, self.public.hi, self.knowledge.whole, a)
         for y in inside:
             if told.contains(y):
-                self._see(Witness(y - self.instance.a))
-        public = np.array([not len(one.cell) for one in self.groups], bool)
+                self._see(Witness(y - a))
+        for witness in known:
+            if told.contains_shift(witness.shift, witness.denominator):
+                self._see(witness)
+        if told.contains(a):  # to begin with; the others have shown what they show
+            inside = (a,)
+        public = np.array([not len(one.cell) for one in self.groups], bool) & self._open
         if public.any():
-            self._try(np.flatnonzero(public), FIRST_SHARE, inside, quick=False)
+            self._try(np.flatnonzero(public), FIRST_SHARE, inside, quick=False, until_missed=until_missed)
         size, little = len(self.groups), 0
-        while (open_ := self._open).any() and not self.budget.over and not (until_missed and self._missed):
+        while (open_ := self._open).any() and not self.budget.over and not (until_missed and self.short.any()):
             left = np.flatnonzero(open_ & ~np.isin(np.arange(len(self.groups)), list(self.alone)))
             if not len(left):
                 break
             size = min(size, len(left))
             before = int((~self.met).sum())
-            self._try(self.rng.permutation(left)[:size], SHARE, inside, quick=size > 1)
+            chosen = self.rng.permutation(left)[:size]
+            self._try(chosen, SHARE, inside, quick=size > 1, until_missed=until_missed and size == 1)
             few = before - int((~self.met).sum()) < GAIN * before
             little = little + 1 if few else 0
             if size > 1 and little >= (1 if size == len(left) else PATIENCE):
@@ -88,11 +97,15 @@ class Crowd:
         return np.bincount(self.of[~self.met], minlength=len(self.groups)) > 0
 
     @property
-    def _missed(self) -> bool:
-        return any(one.out_of_reach for one in self.alone.values())
+    def short(self) -> Bools:
+        """Levels that no table found meets, of the public or of attackers who were looked at by all means alone."""
+        return np.asarray(~self.met & np.isin(self.of, list(self.alone)))
 
-    def _try(self, chosen: Ints, share: float, inside: Sequence[Ints], *, quick: bool) -> None:
-        """Tables that lie within what all of these know, towards what is still open of them; by all means where it is one or the public."""
+    def _try(self, chosen: Ints, share: float, inside: Sequence[Ints], *, quick: bool, until_missed: bool) -> None:
+        """Tables that lie within what all of these know, towards what is still open of them; by all means where it is one or the public.
+
+        What several know together may rule out what none of them does: ``until_missed`` is for one alone.
+        """
         mine = np.isin(self.whose, chosen)
         lo, hi = self.public.lo.copy(), self.public.hi.copy()
         own = self.own[mine]
@@ -104,11 +117,31 @@ class Crowd:
         levels = union([Levels(self.cell[k], self.lpl[k], self.upl[k], self.spl[k]) for k in _runs(self.of, todo)])
         left = self.budget.left
         part = self.budget.part(None if left is None else share * left)
-        (ends,) = settle([Question(region, levels=levels)], self.instance.labels, inside, part, only_swaps=quick)
+        (ends,) = settle(
+            [Question(region, levels=levels)],
+            self.instance.labels,
+            inside,
+            part,
+            only_swaps=quick,
+            until_missed=until_missed,
+            means=self._quick if quick else self._means,
+        )
         for witness in ends.witnesses:
             self._see(witness)
         if not quick and len(chosen) == 1:
             self.alone[int(chosen[0])] = ends
+
+    @cached_property
+    def _means(self) -> Means:
+        """Of the public, before whom most can be moved."""
+        none = Levels(*(np.zeros(0, np.int64) for _ in range(4)))
+        told = Region(self.instance.relations, self.public.lo, self.public.hi, self.knowledge.whole, self.instance.a)
+        return Means.of([Question(told, levels=none)], self.instance.labels)
+
+    @cached_property
+    def _quick(self) -> Means:
+        """Moved leaves alone, where there are any: swaps take longer, and what they would add is left to smaller sets."""
+        return self._means if self._means.leaves is None else replace(self._means, swaps=None)
 
     def _see(self, witness: Witness) -> None:
         """Show a table to everybody whose own cells it fits; one with fractions to those who do not know values to be whole."""

@@ -5,26 +5,34 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.audit.crowd import Crowd
-from cellward.audit.ends import HIGH, LOW, Ends, Tables, Witness
+from cellward.audit.ends import HIGH, LOW, Ends, Witness
+from cellward.audit.gate import kept_unknown, told_of
+from cellward.audit.mended import mended
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.errors import VerificationError
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.publication.publication import Publication
-from cellward.risk.alike import FEW, Alike
+from cellward.risk.alike import Alike
+from cellward.risk.attacker import FEW
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import ranges
 
-LARGE = 4000
-"""Cells from which a level that is proven not to be met is enough: the others are not looked at."""
+LARGE, GATE_SHARE = 4000, 0.4
+"""Cells from which a level that is proven not to be met is enough: the others are not looked at; and the part of the time left for the gate there."""
+
+MOST_SAID = 100
+"""Levels of a crowd that are not settled and said one by one; of hundreds of thousands nobody reads more."""
+NOT_SETTLED = "a level of this cell is not settled in time"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +59,8 @@ class Evidence:
     """How many of those missing are not settled: neither shown to be met nor proven to fail."""
     cells: tuple[int, ...] = ()
     """The cells of those missing."""
+    tables: tuple[Witness, ...] = ()
+    """Tables found besides: those that keep cells at risk unknown, where that asks more than the levels do, and all where a level is missing."""
 
     def permuted(self, order: Ints, attackers: Ints) -> Evidence:
         """The same when cell order[k] becomes cell k, and attacker k is called attackers[k]."""
@@ -59,7 +69,8 @@ class Evidence:
         for one in self.shown:
             covers = sorted(((int(attackers[k]), np.sort(cell[cells])) for k, cells in one.covers), key=lambda x: x[0])
             shown.append(CoveringWitness(Witness(one.witness.shift[order], one.witness.denominator), tuple(covers)))
-        return replace(self, shown=tuple(shown), cells=tuple(int(cell[i]) for i in self.cells))
+        tables = tuple(Witness(one.shift[order], one.denominator) for one in self.tables)
+        return replace(self, shown=tuple(shown), cells=tuple(int(cell[i]) for i in self.cells), tables=tables)
 
     @property
     def protected(self) -> bool:
@@ -74,8 +85,11 @@ class Evidence:
         return f"Evidence({self.requirements:,} levels{lost}{open_}, {len(self.shown):,} witnesses)"
 
 
-def show_levels(instance: Instance, publication: Publication, budget: Budget | None = None) -> Evidence:
-    """Witnesses for every level of every attacker, or the requirements that fail."""
+def show_levels(
+    instance: Instance, publication: Publication, budget: Budget | None = None, known: Sequence[Witness] = ()
+) -> Evidence:
+    """Witnesses for every level of every attacker, or the requirements that fail; ``known``: tables to be tried first, found for this publication or
+    for another."""
     asked = [attacker.asked(instance.sensitivity.levels) for attacker in instance.attackers]
     requirements = sum(map(len, asked))
     if not requirements:
@@ -85,14 +99,30 @@ def show_levels(instance: Instance, publication: Publication, budget: Budget | N
         assert v is not None
         return Evidence(requirements, missing=tuple(_inside(instance, v, asked)))
     inside = [instance.a, *(() if v is None else (v,))]
+    budget = budget or Budget()
+    unknown: list[Witness] = []
+    if knowledge.open_ends and instance.cells >= LARGE:
+        # The gate asks more than most levels do, of the public alone: what fails it need not be judged against everybody.
+        part = budget.part(None if budget.left is None else GATE_SHARE * budget.left)
+        given, unknown = kept_unknown(instance, publication, (), part, known)
+        if len(given):
+            told = told_of(instance, publication, given)
+            found = Evidence(requirements, missing=told, unsettled=len(told), cells=tuple(given.tolist()))
+            return replace(found, tables=(*unknown, *known))
+        inside += [instance.a + one.shift for one in unknown if one.denominator == 1]
+    lo, hi = np.maximum(instance.lower, knowledge.lo), np.minimum(instance.upper, knowledge.hi)
+    inside += [
+        instance.a + shift for shift in mended(known, instance.relations.leaf_form, lo - instance.a, hi - instance.a)
+    ]
     if len(instance.attackers) > FEW:
-        return _of_a_crowd(instance, Crowd(instance, knowledge, budget or Budget()), asked, inside)
+        found = _of_a_crowd(instance, Crowd(instance, knowledge, budget), asked, inside, known)
+        return replace(found, tables=(*unknown, *found.tables))
     regions = Region.of_each(
         instance.relations, instance.lower, instance.upper, knowledge, instance.attackers, instance.a
     )
     questions = [Question(region, levels=levels) for region, levels in zip(regions, asked, strict=True)]
     large = instance.cells >= LARGE
-    ends = settle(questions, instance.labels, inside, budget or Budget(), until_missed=large)
+    ends = settle(questions, instance.labels, inside, budget, known=known, until_missed=large)
     missing = [each for k, one in enumerate(ends) for each in _unmet(instance, k, one)]
     if large and any(settled for _, settled, _ in missing):
         missing = [each for each in missing if each[1]]
@@ -100,26 +130,28 @@ def show_levels(instance: Instance, publication: Publication, budget: Budget | N
         sentences, settled, cells = zip(*missing, strict=True)
         return Evidence(requirements, missing=sentences, unsettled=settled.count(False), cells=cells)
     pool = _pool(ends)
-    return Evidence(requirements, tuple(_choose(asked, pool, _usable(ends, pool))))
+    return Evidence(requirements, tuple(_choose(asked, pool, _usable(ends, pool))), tables=tuple(unknown))
 
 
-def _of_a_crowd(instance: Instance, crowd: Crowd, asked: Sequence[Levels], inside: Sequence[Ints]) -> Evidence:
+def _of_a_crowd(
+    instance: Instance, crowd: Crowd, asked: Sequence[Levels], inside: Sequence[Ints], known: Sequence[Witness]
+) -> Evidence:
     """The same for many attackers, of whom those who know the same are one."""
     requirements = sum(map(len, asked))
     large = instance.cells >= LARGE
-    crowd.judge(inside, until_missed=large)
+    crowd.judge(inside, known, until_missed=large)
     if not crowd.met.all():
         proven = {
             (g, each[2]): each
             for g, ends in crowd.alone.items()
-            for each in _unmet(instance, crowd.groups[g].members[0], ends)
-            if each[1]
+            for each in _unmet(instance, crowd.groups[g].members[0], ends, proven=True)
         }
         missing = [*proven.values()]
         if not (large and proven):
             missing += _not_settled(instance, crowd, proven)
         sentences, settled, where = zip(*missing, strict=True)
-        return Evidence(requirements, missing=sentences, unsettled=settled.count(False), cells=where)
+        lost = settled.count(False)
+        return Evidence(requirements, missing=sentences, unsettled=lost, cells=where, tables=tuple(crowd.pool))
     usable = (crowd.usable(g) for g in range(len(crowd.groups)))
     chosen = _choose([group.levels for group in crowd.groups], crowd.pool, usable)
     return Evidence(requirements, tuple(_of_each(chosen, crowd.groups, asked, instance.cells)))
@@ -152,10 +184,15 @@ def _of_each(
 def _not_settled(
     instance: Instance, crowd: Crowd, proven: Container[tuple[int, int]]
 ) -> Iterator[tuple[str, bool, int]]:
-    """Levels of a crowd that no table found shows, but for those that are proven to fail."""
-    for at in np.flatnonzero(~crowd.met).tolist():
+    """Levels of a crowd that no table found shows, of those looked at by all means if there are such, but for those that are proven to fail."""
+    short, said = crowd.short, 0
+    for at in np.flatnonzero(short if short.any() else ~crowd.met).tolist():
         i, group = int(crowd.cell[at]), int(crowd.of[at])
         if (group, i) in proven:
+            continue
+        said += 1
+        if said > MOST_SAID:
+            yield NOT_SETTLED, False, i
             continue
         who = crowd.groups[group].members[0]
         lpl, upl, spl = (exact.short(int(x[at]), instance.decimals) for x in (crowd.lpl, crowd.upl, crowd.spl))
@@ -186,12 +223,15 @@ def far_enough(move: Ints, levels: Levels) -> Bools:
     return np.asarray((side | either) & (np.abs(move) >= levels.spl))
 
 
-def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool, int]]:
-    """The requirements of one attacker that no table found meets, in words, whether that is settled, and the cell."""
+def _unmet(instance: Instance, k: int, ends: Ends, *, proven: bool = False) -> list[tuple[str, bool, int]]:
+    """The requirements of one attacker that no table found meets, in words, whether that is settled, and the cell; ``proven``: those settled only."""
     out = []
     assert ends.levels is not None
-    for j in np.flatnonzero(~_met(ends)).tolist():
-        i = int(ends.levels.cell[j])
+    cell, (open_low, open_high) = ends.levels.cell, ends.open
+    beyond = (ends.outer[LOW][cell] > ends.level[LOW]) | (ends.outer[HIGH][cell] < ends.level[HIGH])
+    known = beyond | ~(open_low[cell] | open_high[cell])
+    for j in np.flatnonzero(~_met(ends) & (known | (not proven))).tolist():
+        i, settled = int(cell[j]), bool(known[j])
         a, low, high = int(instance.a[i]), ends.end(i, LOW), ends.end(i, HIGH)
         room = (None if low is None else a - low, None if high is None else high - a)
         shown = [
@@ -202,8 +242,6 @@ def _unmet(instance: Instance, k: int, ends: Ends) -> list[tuple[str, bool, int]
             else f"{float(left) / 10**instance.decimals:g}"
             for left in room
         ]
-        beyond = bool(ends.outer[LOW][i] > ends.level[LOW][j] or ends.outer[HIGH][i] < ends.level[HIGH][j])
-        settled = beyond or not (ends.open[LOW][i] or ends.open[HIGH][i])
         levels = [
             exact.short(int(x[j]), instance.decimals) for x in (ends.levels.lpl, ends.levels.upl, ends.levels.spl)
         ]
@@ -287,27 +325,30 @@ def _usable(ends: Sequence[Ends], pool: Sequence[Witness]) -> Iterator[Bools]:
 
 
 class _Shows:
-    """Which witness shows which requirement: a column for each attacker, side and level that needs a witness."""
+    """Which witness shows which requirement: a column for each low end of a level of each attacker, and then for each high end."""
 
     def __init__(self, asked: Sequence[Levels], pool: Sequence[Witness], usable: Iterable[Bools]) -> None:
-        self._asked = asked
-        rows, columns, wanted = [], [], []
-        self._start = [0]
-        tables = Tables.of(pool)
-        for levels, fits in zip(asked, usable, strict=True):
-            reach = _reaches(levels, tables, fits).reshape(len(pool), 2 * len(levels))
-            row, column = np.nonzero(reach)
-            rows.append(row)
-            columns.append(column + self._start[-1])
-            wanted.append(np.concatenate(_needed(levels)))
-            self._start.append(self._start[-1] + 2 * len(levels))
-        self._todo = np.concatenate(wanted)
-        row, column = np.concatenate(rows), np.concatenate(columns)
-        by_row, by_column = np.argsort(row, kind="stable"), np.argsort(column, kind="stable")
-        self._column, self._row = column[by_row], row[by_column]
-        self._row_start = np.searchsorted(row[by_row], np.arange(len(pool) + 1))
-        self._column_start = np.searchsorted(column[by_column], np.arange(len(self._todo) + 1))
-        self._gain = np.bincount(row[self._todo[column]], minlength=len(pool))
+        many = [len(levels) for levels in asked]
+        self._whose = np.repeat(np.arange(len(many)), many)
+        self._levels = _Row(*(np.concatenate([getattr(one, name) for one in asked]) for name in _Row._fields))
+        fits = np.stack(list(usable))[self._whose]
+        wide = self._levels.spl > self._levels.lpl + self._levels.upl
+        farthest = _farthest(self._levels.take(wide), pool, fits[wide])
+        # Where no table goes beyond the true one to a side, that one does.
+        self._todo = np.stack((self._levels.lpl > 0, self._levels.upl > 0))
+        self._todo[:, wide] = farthest >= 0
+        columns = []
+        for w, one in enumerate(pool):
+            reach = _reaches(self._levels, one, fits[:, w])
+            reach[:, wide] = farthest == w
+            columns.append(np.flatnonzero(reach & self._todo))
+        self._todo = self._todo.ravel()
+        row, self._column = np.repeat(np.arange(len(pool)), list(map(len, columns))), np.concatenate(columns)
+        by_column = np.argsort(self._column, kind="stable")
+        self._row = row[by_column]
+        self._row_start = np.searchsorted(row, np.arange(len(pool) + 1))
+        self._column_start = np.searchsorted(self._column[by_column], np.arange(len(self._todo) + 1))
+        self._gain = np.bincount(row, minlength=len(pool))
 
     @property
     def left(self) -> bool:
@@ -326,35 +367,39 @@ class _Shows:
         self._todo[new] = False
         others = self._row[ranges(self._column_start[new], self._column_start[new + 1])]
         self._gain -= np.bincount(others, minlength=len(self._gain))
-        covers = []
-        which = np.searchsorted(self._start, new, side="right") - 1
-        for k in np.unique(which).tolist():
-            levels = self._asked[k]
-            covers.append((k, levels.cell[np.unique((new[which == k] - self._start[k]) % len(levels))]))
-        return covers
+        level = np.unique(new % len(self._whose))
+        whose, cell = self._whose[level], self._levels.cell[level]
+        first = np.flatnonzero(np.diff(whose, prepend=-1)).tolist()
+        return [(int(whose[i]), cell[i:j]) for i, j in pairwise([*first, len(level)])]
 
 
-def _needed(levels: Levels) -> tuple[Bools, Bools]:
-    """Which low and high ends need a witness: those with a level, and both where a width is asked that the levels do not give."""
-    wide = levels.spl > levels.lpl + levels.upl
-    return np.asarray((levels.lpl > 0) | wide), np.asarray((levels.upl > 0) | wide)
+class _Row(NamedTuple):
+    """Levels of several attackers in a row."""
+
+    cell: Ints
+    lpl: Ints
+    upl: Ints
+    spl: Ints
+
+    def take(self, some: Bools) -> _Row:
+        """Some of them."""
+        return _Row(*(part[some] for part in self))
 
 
-def _reaches(levels: Levels, pool: Tables, usable: Bools) -> NDArray[np.bool_]:
-    """(witness, side, level): whether the witness shows that end; where a width is asked, only the outermost witness does."""
-    out = np.zeros((len(pool.denominator), 2, len(levels)), bool)
-    chosen = np.flatnonzero(usable)
-    if len(chosen) and len(levels):
-        shift, d = pool.shift[np.ix_(chosen, levels.cell)], pool.denominator[chosen, None]
-        out[chosen] = np.stack((shift <= -levels.lpl * d, shift >= levels.upl * d), axis=1)
-    for j in np.flatnonzero(levels.spl > levels.lpl + levels.upl).tolist():
-        column = pool.shift[:, int(levels.cell[j])]
-        mine = [
-            Fraction(int(column[w]), int(pool.denominator[w])) if usable[w] else Fraction(0) for w in range(len(column))
-        ]
-        out[:, :, j] = False
-        for side, outermost in ((LOW, min), (HIGH, max)):
-            out[outermost(range(len(mine)), key=mine.__getitem__), side, j] = (
-                True  # the true table itself needs no witness: any will do
-            )
-    return out
+def _reaches(levels: _Row, one: Witness, usable: Bools) -> Bools:
+    """(side, level): whether a witness shows that end, where it is usable."""
+    shift, d = one.shift[levels.cell], one.denominator
+    return np.stack((usable & (shift <= -levels.lpl * d), usable & (shift >= levels.upl * d)))
+
+
+def _farthest(levels: _Row, pool: Sequence[Witness], usable: Bools) -> Ints:
+    """(side, level): of the witnesses usable for each level the one that goes farthest, exactly; −1 where none goes beyond the true value."""
+    kind: Any = np.int64 if all(one.denominator == 1 for one in pool) else object
+    who = np.full((2, len(levels.cell)), -1, np.int64)
+    best, over = np.zeros((2, len(levels.cell)), kind), np.ones((2, len(levels.cell)), kind)
+    for w, one in enumerate(pool if len(levels.cell) else ()):
+        shift = one.shift[levels.cell].astype(kind)
+        for side, sign in ((LOW, -1), (HIGH, 1)):
+            further = usable[:, w] & (sign * shift * over[side] > sign * best[side] * one.denominator).astype(bool)
+            who[side][further], best[side][further], over[side][further] = w, shift[further], one.denominator
+    return who

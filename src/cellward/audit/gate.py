@@ -7,11 +7,12 @@ cell at risk. Where values are only adjusted, of which nothing follows in interv
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cellward.audit.ends import Witness
+from cellward.audit.ends import HIGH, LOW, Witness
+from cellward.audit.mended import mended
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.exact import NO_BOUND, Ints
@@ -22,6 +23,8 @@ from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 from cellward.table.relations import Relations
 
+LARGE = 4000
+"""Cells from which one that is proven to be given away is enough: the others are not looked at."""
 REMEDY = "protect it by other options or another method, or declare it safe if it need not be protected"
 
 
@@ -42,11 +45,23 @@ def not_unknown(
     instance: Instance, publication: Publication, known: Iterable[Witness] = (), budget: Budget | None = None
 ) -> Ints:
     """The same as cells."""
+    return kept_unknown(instance, publication, known, budget)[0]
+
+
+def kept_unknown(
+    instance: Instance,
+    publication: Publication,
+    known: Iterable[Witness] = (),
+    budget: Budget | None = None,
+    others: Sequence[Witness] = (),
+) -> tuple[Ints, list[Witness]]:
+    """The same, and the tables that show it of the others, but for those known; of a large table only the cells that are proven to be given away, if
+    there are any. ``others``: tables found for another publication, to begin with."""
     unsafe, unit = instance.sensitivity.unsafe, instance.sensitivity.unit
     knowledge = publication.knowledge
     if not knowledge.intervals:
         assert publication.v is not None
-        return np.asarray(unsafe[np.abs(publication.v[unsafe] - instance.a[unsafe]) < unit])
+        return np.asarray(unsafe[np.abs(publication.v[unsafe] - instance.a[unsafe]) < unit]), []
     region = _public(instance, knowledge)
     for witness in known:
         if witness.denominator == 1 and not (witness.shift % unit).any() and len(unsafe):
@@ -54,11 +69,18 @@ def not_unknown(
             if not knowledge.open_ends or region.contains(region.center + shift):
                 unsafe = unsafe[shift[unsafe] == 0]
     if not len(unsafe):
-        return unsafe
+        return unsafe, []
     none = np.zeros(len(unsafe), np.int64)
-    levels = Levels(unsafe, none, none, none + 1)
-    (ends,) = settle([Question(region, levels=levels)], instance.labels, [region.center], budget or Budget())
-    return unsafe[~ends.met]
+    asked = [Question(region, levels=Levels(unsafe, none, none, none + 1))]
+    large, budget = instance.cells >= LARGE, budget or Budget()
+    inside = [region.center]
+    if others and unit == 1:
+        moves = mended(others, region.form, region.lo - region.center, region.hi - region.center)
+        inside += [region.center + shift for shift in moves]
+    (ends,) = settle(asked, instance.labels, inside, budget, until_missed=large)
+    if large and ends.out_of_reach:
+        return unsafe[ends.outer[LOW][unsafe] == ends.outer[HIGH][unsafe]], []
+    return unsafe[~ends.met], [Witness(one.shift * unit, one.denominator) for one in ends.witnesses]
 
 
 def _public(instance: Instance, knowledge: Knowledge) -> Region:

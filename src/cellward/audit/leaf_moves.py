@@ -1,4 +1,4 @@
-"""Leaf moves: whole tables inside a region, each made for as many levels as go into it, by raising and lowering single leaves; no solver.
+"""Leaf moves: whole tables inside a region, each made for as many levels as go into it, by raising and lowering single leaves (solve/packing.py).
 
 In a table that lacks most combinations of its codes, exchanges between pairs of codes meet a gap nearly everywhere. A leaf and all sums above it can
 still be moved, as far as the sums have room; where some of them have none, another leaf below all of those is moved the other way. From the true
@@ -8,8 +8,6 @@ of levels at once, and a few of them show most. For those that remain, moves of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,14 +16,15 @@ from cellward.audit.ends import HIGH, LOW, Ends
 from cellward.audit.local_moves import LocalMoves
 from cellward.exact import Ints
 from cellward.solve.budget import Budget
+from cellward.solve.packing import Lists, pack
 
 if TYPE_CHECKING:
     from cellward.table.leaves import LeafForm
 
-CHOICES = 3
+CHOICES = 8
 """Leaves below a cell that are tried for it."""
 
-PARTNERS = 48
+PARTNERS = 200
 """Leaves that are looked at for the way back."""
 
 PATIENCE = 2
@@ -46,10 +45,8 @@ class LeafMoves:
         below.sort_indices()
         above = below.tocsc()
         above.sort_indices()
-        self._below = (below.indptr, below.indices, below.data)
-        self._many, self._leaves = below.shape[0], below.shape[1]
-        self._length = int(np.diff(above.indptr).max(initial=0))
-        self._above = (above.indptr.astype(np.int64), above.indices.astype(np.int64), above.data.astype(np.int64))
+        self.above, self.below = Lists.of(above), Lists.of(below)
+        """Of every leaf the cells above it, of every cell the leaves below it."""
         self._form = form
 
     @staticmethod
@@ -58,17 +55,6 @@ class LeafMoves:
         data = form.matrix.data
         free = not form.condition.shape[0] and bool(np.all(np.abs(data) == 1))
         return LeafMoves(form) if free and form.matrix.shape[1] else None
-
-    @cached_property
-    def _columns(self) -> tuple[Ints, Ints]:
-        """For every leaf the cells that it moves and by what factor, filled up with one cell beyond the last."""
-        start, cell, factor = self._above
-        cells = np.full((self._leaves, self._length), self._many, np.int64)
-        factors = np.zeros((self._leaves, self._length), np.int64)
-        row = np.repeat(np.arange(self._leaves), np.diff(start))
-        place = np.arange(len(cell)) - start[row]
-        cells[row, place], factors[row, place] = cell, factor
-        return cells, factors
 
     def explore(self, ends: Ends, rng: np.random.Generator, budget: Budget, *, solver: bool = True) -> None:
         """Tables from the true one, or the first that is known, towards the ends still wanted, until they bring nothing new.
@@ -85,7 +71,7 @@ class LeafMoves:
             before = ends.many_open
             if not before:
                 return
-            y = Packing(self, start, (ends.outer[LOW], ends.outer[HIGH]), rng, local).reach(ends, lambda: budget.over)
+            y = Packing(self, start, (ends.outer[LOW], ends.outer[HIGH]), rng, local).reach(ends)
             if not ends.region.contains(y):
                 return
             ends.see(y)
@@ -94,18 +80,6 @@ class LeafMoves:
                 if local is None or not local.learn(ends, budget):
                     return
                 idle = 0
-
-    def leaves_below(self, i: int) -> tuple[Ints, Ints]:
-        """The leaves of a cell, and their factors."""
-        start, leaf, factor = self._below
-        part = slice(int(start[i]), int(start[i + 1]))
-        return leaf[part], factor[part]
-
-    def column(self, leaf: int) -> tuple[Ints, Ints]:
-        """The cells above a leaf, and their factors."""
-        start, cell, factor = self._above
-        part = slice(int(start[leaf]), int(start[leaf + 1]))
-        return cell[part], factor[part]
 
 
 class Packing:
@@ -120,32 +94,35 @@ class Packing:
         local: LocalMoves | None = None,
     ) -> None:
         self.moves, self.rng, self.local = moves, rng, local
-        self.y = np.append(start, 0)
-        self.lo = np.append(np.maximum(bounds[LOW], start - FAR), 0)
-        self.hi = np.append(np.minimum(bounds[HIGH], start + FAR), 0)
-        self._mark = np.zeros(len(self.y), np.int64)
+        self.y = start.copy()
+        self.lo = np.maximum(bounds[LOW], start - FAR)
+        self.hi = np.minimum(bounds[HIGH], start + FAR)
 
-    @property
-    def table(self) -> Ints:
-        """As it stands."""
-        return self.y[:-1]
-
-    def reach(self, ends: Ends, stop: Callable[[], bool]) -> Ints:
+    def reach(self, ends: Ends) -> Ints:
         """With as many of the open ends reached as were found to go together."""
         (low, high), goals = ends.open, ends.enough
         cell = np.concatenate((np.flatnonzero(low), np.flatnonzero(high)))
         side = np.repeat((LOW, HIGH), (int(low.sum()), int(high.sum())))
-        for turn, k in enumerate(self.rng.permutation(len(cell)).tolist()):
-            if turn % 256 == 0 and stop():
-                break
-            i, way = int(cell[k]), int(side[k])
-            goal = int(goals[way][i])
-            need = goal - int(self.y[i])
-            ahead = need * (1 if way == HIGH else -1) > 0
-            if abs(need) > FAR or (ahead and not self._bring(i, need) and not self._locally(i, way, goal)):
-                continue
-            (self.hi, self.lo)[way][i] = goal
-        return self.table
+        value = np.where(side == HIGH, goals[HIGH][cell], goals[LOW][cell])
+        near = self.rng.permutation(np.flatnonzero(np.abs(value - self.y[cell]) <= FAR))
+        cell, side, value = cell[near], side[near], value[near]
+        moves, seed = self.moves, int(self.rng.integers(2**31))
+        reached = pack(
+            moves.above,
+            moves.below,
+            self.y,
+            self.lo,
+            self.hi,
+            (cell, side, value),
+            choices=CHOICES,
+            partners=PARTNERS,
+            seed=seed,
+        )
+        if self.local is not None:
+            for k in np.flatnonzero(~reached).tolist():
+                if self._locally(int(cell[k]), int(side[k]), int(value[k])):
+                    (self.hi, self.lo)[int(side[k])][int(cell[k])] = int(value[k])
+        return self.y
 
     def _locally(self, i: int, way: int, goal: int) -> bool:
         """By a move of several leaves, where one is known and there is room for it."""
@@ -160,52 +137,3 @@ class Packing:
             return False
         self.y[move.cell] = after
         return True
-
-    def _bring(self, i: int, need: int) -> bool:
-        """Move cell i by so much through one of its leaves, perhaps with another leaf the other way."""
-        leaves, factors = self.moves.leaves_below(i)
-        first = int(self.rng.integers(len(leaves))) if len(leaves) else 0
-        for turn in range(min(CHOICES, len(leaves))):
-            k = (first + turn) % len(leaves)
-            if self._move(int(leaves[k]), need * int(factors[k])):
-                return True
-        return False
-
-    def _move(self, leaf: int, step: int) -> bool:
-        """Move a leaf by so much, if there is room, or if another leaf makes it."""
-        cells, factors = self.moves.column(leaf)
-        after = self.y[cells] + step * factors
-        full = (after > self.hi[cells]) | (after < self.lo[cells])
-        if not full.any():
-            self.y[cells] = after
-            return True
-        if full[cells == leaf].any():
-            return False
-        partner = self._partner(leaf, step, cells, factors, cells[full])
-        if partner is None:
-            return False
-        self.y[cells] = after
-        other, signs = self.moves.column(partner)
-        self.y[other] -= step * signs
-        return True
-
-    def _partner(self, leaf: int, step: int, cells: Ints, factors: Ints, full: Ints) -> int | None:
-        """A leaf below all cells that are full, whose way back leaves every cell inside its room."""
-        few = min(full.tolist(), key=lambda i: len(self.moves.leaves_below(i)[0]))
-        those = self.moves.leaves_below(few)[0]
-        if len(those) > PARTNERS:
-            first = int(self.rng.integers(len(those)))
-            those = np.take(those, np.arange(first, first + PARTNERS), mode="wrap")
-        those = those[those != leaf]
-        if not len(those):
-            return None
-        columns, signs = (part[those] for part in self.moves._columns)
-        self._mark[cells] = step * factors
-        after = self.y[columns] + self._mark[columns] - step * signs
-        inside = np.all((after >= self.lo[columns]) & (after <= self.hi[columns]), axis=1)
-        self._mark[cells] = 0
-        self._mark[full] = 1
-        inside &= self._mark[columns].sum(axis=1) == len(full)
-        self._mark[full] = 0
-        found = np.flatnonzero(inside)
-        return int(those[found[0]]) if len(found) else None

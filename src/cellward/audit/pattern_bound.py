@@ -30,6 +30,10 @@ MOST_STEPS = 1 << 24
 """Half of what a verifier takes at least: cuts are kept up to it, those that count for most first."""
 
 
+Room = tuple[int | None, int | None]
+"""How far below and above its true value a cell may lie; None: without end."""
+
+
 @dataclass(frozen=True)
 class DerivedCut:
     """A cut as a verifier derives it: over the cells that are free; ``steps``: what deriving it costs there."""
@@ -48,7 +52,8 @@ class Cuts:
         self.number = {attacker.name: k for k, attacker in enumerate(instance.attackers)}
         self.forced = (allowed.lo == 1).tolist()
         self.free = (allowed.lo < allowed.hi).tolist()
-        self._rooms: dict[int, tuple[list[int | None], list[int | None]]] = {}
+        self._public = self._rooms(instance.lower.tolist(), instance.upper.tolist(), instance.a.tolist())
+        self._own: dict[int, dict[int, Room]] = {}
         self._asked: dict[int, dict[int, tuple[int, int, int]]] = {}
 
     def derive(self, stated: Mapping[str, Any]) -> DerivedCut | None:
@@ -79,10 +84,11 @@ class Cuts:
         sense, d = content["sense"], int(content["scale"])
         slope[p] = slope.get(p, 0) + (-d if sense == "down" else d)
         least = d * levels[("down", "up", "slide").index(sense)]
-        below, above = self._room(k)
+        own, public = self._room(k), self._public
         row: dict[int, int | None] = {}
         for i, x in slope.items():
-            ends = (below[i], above[i]) if sense == "slide" else (above[i],) if x > 0 else (below[i],)
+            below, above = own.get(i) or public[i]
+            ends = (below, above) if sense == "slide" else (above,) if x > 0 else (below,)
             coef = None if None in ends else abs(x) * sum(end for end in ends if end is not None)
             if not x or coef == 0:
                 continue
@@ -118,15 +124,21 @@ class Cuts:
             self._asked[k] = dict(zip(asked.cell.tolist(), columns, strict=True))
         return self._asked[k]
 
-    def _room(self, k: int) -> tuple[list[int | None], list[int | None]]:
-        """How far below and above its true value this attacker must think each cell possible beforehand; None: without end."""
-        if k not in self._rooms:
-            i = self.instance
-            lo, hi = i.attackers[k].narrow(i.lower, i.upper)
-            below = [None if end == -NO_BOUND else a - end for a, end in zip(i.a.tolist(), lo.tolist(), strict=True)]
-            above = [None if end == NO_BOUND else end - a for a, end in zip(i.a.tolist(), hi.tolist(), strict=True)]
-            self._rooms[k] = below, above
-        return self._rooms[k]
+    def _room(self, k: int) -> dict[int, Room]:
+        """How far below and above its true value this attacker must think cells possible beforehand, where he knows more than the public."""
+        if k not in self._own:
+            one, i = self.instance.attackers[k], self.instance
+            lo, hi = np.maximum(i.lower[one.cell], one.lower), np.minimum(i.upper[one.cell], one.upper)
+            rooms = self._rooms(lo.tolist(), hi.tolist(), i.a[one.cell].tolist())
+            self._own[k] = dict(zip(one.cell.tolist(), rooms, strict=True))
+        return self._own[k]
+
+    @staticmethod
+    def _rooms(lo: list[int], hi: list[int], a: list[int]) -> list[Room]:
+        return [
+            (None if low == -NO_BOUND else x - low, None if high == NO_BOUND else high - x)
+            for low, high, x in zip(lo, hi, a, strict=True)
+        ]
 
 
 def prove_pattern(

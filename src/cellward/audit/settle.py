@@ -32,28 +32,44 @@ class Question:
     levels: Levels | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Means:
+    """What tables are moved by without a solver, where the table has it; made once for all questions on one table."""
+
+    swaps: Swaps | None
+    leaves: LeafMoves | None
+
+    @staticmethod
+    def of(questions: Sequence[Question], labels: Labels) -> Means:
+        """Those of the table that these questions are on."""
+        relations = questions[0].region.relations
+        return Means(Swaps.of(relations, labels) if _structured(questions) else None, _leaf_moves(questions))
+
+
 def settle(
     questions: Sequence[Question],
     labels: Labels,
     inside: Sequence[Ints],
     budget: Budget,
     *,
+    known: Sequence[Witness] = (),
     only_swaps: bool = False,
     until_missed: bool = False,
+    means: Means | None = None,
 ) -> list[Ends]:
-    """The ends of every question; ``inside``: whole tables that may lie in the regions. Tables found for one attacker are tried on the next.
+    """The ends of every question; ``inside``: whole tables that may lie in the regions, ``known``: others that may. Tables found for one attacker
+    are tried on the next.
 
     ``only_swaps``: as far as swaps of a structured table and moves of leaves get, which takes no solver; what they do not settle stays open.
-    ``until_missed``: nothing more is looked for once a level is proven not to be met.
+    ``until_missed``: nothing more is looked for once a level is proven not to be met. ``means``: where they were made already.
     """
     if not questions:
         return []
-    relations = questions[0].region.relations
-    swaps = Swaps.of(relations, labels) if _structured(questions) else None
-    leaves = _leaf_moves(questions)
     ends = [Ends(question.region, question.cells, question.levels) for question in questions]
     if until_missed and any(one.out_of_reach for one in ends):
         return ends
+    means = Means.of(questions, labels) if means is None else means
+    swaps, leaves = means.swaps, means.leaves
     report = _Report(ends, budget.progress)
     several = len(ends) > 1 and all(question.levels is not None for question in questions)
     moves = (
@@ -62,7 +78,7 @@ def settle(
         else None
     )
 
-    def run(k: int, known: Sequence[Witness], pool: ThreadPoolExecutor | None) -> None:
+    def run(k: int, found: Sequence[Witness], pool: ThreadPoolExecutor | None) -> None:
         mine, rng = ends[k], np.random.default_rng([budget.seed, k])
         for y in inside:
             if mine.region.contains(y):
@@ -70,8 +86,9 @@ def settle(
         see_the_only_one(mine)
         if moves is not None:
             moves.show_to(mine)
-        for witness in known if mine.any_open else ():
-            mine.see_shift(witness.shift, witness.denominator)
+        for witness in (*known, *found):
+            if mine.any_open:
+                mine.see_shift(witness.shift, witness.denominator)
         report(k)
         if not mine.any_open:
             return
@@ -97,8 +114,8 @@ def settle(
         return ends
     with ThreadPoolExecutor(budget.threads) as pool:
         run(0, (), pool)
-        known = list(ends[0].witnesses)
-        for done in [pool.submit(run, k, known, None) for k in range(1, len(ends))]:
+        found = list(ends[0].witnesses)
+        for done in [pool.submit(run, k, found, None) for k in range(1, len(ends))]:
             done.result()
     return ends
 

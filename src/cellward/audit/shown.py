@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from cellward.audit.bound import BoundProof, nothing_proven, prove_bound, refuted
-from cellward.audit.evidence import Evidence, show_levels
+from cellward.audit.ends import Witness
+from cellward.audit.evidence import LARGE, Evidence, show_levels
 from cellward.audit.pattern_bound import prove_pattern
 from cellward.audit.sums_as_cells import instance_of_sums, publication_of_sums
 from cellward.instance import Instance
@@ -18,6 +19,8 @@ from cellward.solve.budget import AT_THE_END_S, Budget
 
 LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
 """A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
+VERY_LARGE = 10_000
+"""Cells from which a bound on what is not called optimal is proven without a linear program."""
 PROOF_SHARE = 0.4
 """Of the time left, the part that the proof of the bound may take."""
 
@@ -29,14 +32,15 @@ class ShownLevels:
         self.instance, self.publication = instance, publication
         self.found: Evidence | None = None
         self.budget: Budget | None = None
+        self.known: tuple[Witness, ...] = ()
+        """Tables found for another publication of the same instance, to begin with."""
 
     @property
     def evidence(self) -> Evidence:
         """Witness tables, or the requirements that fail."""
         if self.found is None:
-            self.found = show_levels(
-                self.instance, self.publication, None if self.budget is None else self.budget.to_end
-            )
+            budget = None if self.budget is None else self.budget.to_end
+            self.found = show_levels(self.instance, self.publication, budget, self.known)
         return self.found
 
     @cached_property
@@ -88,6 +92,11 @@ class Shown:
             self.levels.budget = budget
         return self
 
+    def after(self, other: Evidence | None) -> None:
+        """Begin with the tables that were found for another publication of the same instance."""
+        if self.levels is not None and other is not None:
+            self.levels.known = (*other.tables, *(one.witness for one in other.shown))
+
     def known(self, evidence: Evidence) -> None:
         """Take this evidence, which was found of the same publication in another order of its cells, instead of looking for it again."""
         assert self.levels is not None
@@ -116,6 +125,14 @@ class Shown:
             return self.budget
         return self.budget.to_end.part(PROOF_SHARE * max(self.budget.left, AT_THE_END_S))
 
+    @property
+    def _too_long(self) -> bool:
+        """Whether the linear program of a large table that is not called optimal would take longer than there is time: with prices at hand, which
+        prove as much, or where it is very large."""
+        if self.budget is None or not self.budget.limited or self.status != "feasible":
+            return False
+        return self.instance.cells >= (VERY_LARGE if self.sought.multipliers is None else LARGE)
+
     @cached_property
     def bound(self) -> BoundProof:
         """What is proven of the least objective possible, or that there is no table at all, in exact arithmetic."""
@@ -143,6 +160,6 @@ class Shown:
             aim=self.sought.aim,
             multipliers=self.sought.multipliers,
             most_nodes=nodes,
-            search=self.sought.search,
+            search=self.sought.search and not self._too_long,
             budget=self._for_the_bound,
         )

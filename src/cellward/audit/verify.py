@@ -663,7 +663,8 @@ def check_witnesses(
             _need(inside and possible and (d == 1 or not whole), f"attacker {last} can rule out witness {w}")
             _need(len(must.keys() & set(cells)) == len(cells), f"witness {w} covers a cell twice, or one in vain")
             for i in cells:
-                (low, high), moved = reached[last].get(i, (0, 0)), Fraction(delta.get(i, 0), d)
+                (low, high), moved = reached[last].get(i, (0, 0)), delta.get(i, 0)
+                moved = moved if d == 1 else Fraction(moved, d)
                 reached[last][i] = min(low, moved), max(high, moved)
     return reached
 
@@ -675,13 +676,14 @@ def _complete(c: Certificate, delta: dict[int, int], equations_of: list[list[int
         touched += [by[j][2] for j in equations_of[i] if j in by and j not in equations]
         equations.update(equations_of[i])
     c.pay(sum(4 * len(c.rows[j]) + 60 for j in equations) + 30 * len(touched), listed=len(delta))
+    get = delta.get
     for _, j, cell, sign in sorted(by[j] for j in equations & by.keys()):
         _need(cell not in delta, f"witness {w} moves a cell that is no leaf")
-        others = sum(coef * delta[i] for i, coef in c.rows[j] if i in delta)
+        others = sum([coef * get(i, 0) for i, coef in c.rows[j]])
         _need(abs(others) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
-        delta[cell] = -sign * others
-    for j in equations:
-        _need(sum(coef * delta[i] for i, coef in c.rows[j] if i in delta) == 0, f"witness {w} is no table")
+        delta[cell] = -sign * others  # so that its definition holds
+    for j in equations - by.keys():
+        _need(not sum([coef * get(i, 0) for i, coef in c.rows[j]]), f"witness {w} is no table")
 
 
 def check_requirements(c: Certificate, attackers: list[Attacker], reached: Reached) -> str:

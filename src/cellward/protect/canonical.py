@@ -76,7 +76,7 @@ class CanonicalOrder:
             # A method may set some aside, of whom nothing is claimed; the others stand in their own order, and new ones last.
             place = {one.name: k for k, one in enumerate(instance.attackers)}
             kept = sorted(found.instance.attackers, key=lambda one: place.get(one.name, len(place)))
-            own = replace(own, attackers=tuple(one.permuted(cells) for one in kept))
+            own = replace(own, attackers=tuple(one.permuted(self.cells) for one in kept))
         weight, places = found.instance.weight[cells], found.instance.weight_decimals
         if places != own.weight_decimals or not np.array_equal(weight, own.weight):  # a method may make some count less
             own = replace(own, weight=weight, weight_decimals=places)

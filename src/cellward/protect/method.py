@@ -95,6 +95,10 @@ class Method(ABC):
     def accepts(self, instance: Instance) -> str | None:
         """None when the method can guarantee what the instance asks; otherwise the reason why not, with the remedy."""
 
+    def faced(self, instance: Instance) -> Instance:
+        """The instance with the attackers as the method looks at them: those who know the same are one, where they are many."""
+        return instance.distinct()
+
     def covered(self, instance: Instance) -> Instance:
         """The instance with the attackers against whom something is claimed."""
         return instance
@@ -171,7 +175,7 @@ class Method(ABC):
                 f"a {type(table).__name__} cannot be protected; make a Table of it first, such as with Table.from_frame"
             )
         weights = self.default_weights if weights is None else weights
-        instance = Instance.of(table, weights=weights, attackers=attackers)
+        instance = self.faced(Instance.of(table, weights=weights, attackers=attackers))
         if reason := self.accepts(instance):
             raise InputError(reason)
         key, search = checked_key(key), budget.search(*reserves(instance, budget))

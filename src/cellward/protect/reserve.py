@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from cellward.instance import Instance
+from cellward.risk.attacker import FEW
 from cellward.solve.budget import Budget
 
 AT_LEAST_S, A_CELL_S, AN_ENTRY_S = 0.05, 4e-5, 8e-6
 """To close: measured on tables of 400 to 70,000 cells, with some to spare; a certificate is made, checked and packed by the cell."""
 SHOWN_SHARE, A_SHOWN_CELL_S, A_RISK_S = 0.05, 5e-5, 1e-4
-"""To show: a share of the limit, the bound by the cell, and another table for each cell at risk."""
-A_LEVEL_S = 1.5e-5
-"""To close: for each level against each attacker, which a certificate shows by name."""
+"""To show: the bound by the cell; where cells are at risk a share of the limit, and another table for each of them."""
+A_LEVEL_S, CROWD_CELL_S = 1.5e-5, 5e-5
+"""To close: for each level against each attacker, which a certificate shows by name; and by the cell, as a crowd takes a hundred tables and more."""
 MOST = 0.25
 """The largest share of what is left that is kept for either: a table must be found first."""
 
@@ -21,6 +22,9 @@ def reserves(instance: Instance, budget: Budget) -> tuple[float, float]:
         return 0.0, 0.0
     close = AT_LEAST_S + A_CELL_S * instance.cells + AN_ENTRY_S * len(instance.relations.indices)
     close += A_LEVEL_S * sum(len(each.wanted(instance.sensitivity.levels)) for each in instance.attackers)
-    show = SHOWN_SHARE * budget.time_limit_s + A_SHOWN_CELL_S * instance.cells
-    show += A_RISK_S * len(instance.sensitivity.unsafe)
+    if len(instance.attackers) > FEW:
+        close += CROWD_CELL_S * instance.cells
+    show = A_SHOWN_CELL_S * instance.cells
+    if len(instance.sensitivity.unsafe):
+        show += SHOWN_SHARE * budget.time_limit_s + A_RISK_S * len(instance.sensitivity.unsafe)
     return min(show, MOST * budget.left), min(close, MOST * budget.left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,9 @@ Amounts = Mapping[Cell, Any]
 """Cells (by number, or by their codes) and amounts in the table's units."""
 
 _NONE = np.zeros(0, np.int64)
+
+FEW = 40
+"""Attackers up to which each is looked at by itself."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -198,13 +201,14 @@ class Attacker:
 
     def asked(self, levels: Levels) -> Levels:
         """What must be kept from this attacker: its own levels or these, without the cells it knows by itself."""
-        mine = self.wanted(levels)
-        return mine.take(~np.isin(mine.cell, self.known))
+        mine, known = self.wanted(levels), self.known
+        return mine.take(~np.isin(mine.cell, known)) if len(known) else mine
 
     def wanted(self, levels: Levels) -> Levels:
         """The positive levels against this attacker: its own or these."""
         mine = levels if self.levels is None else self.levels
-        return mine.take((mine.lpl > 0) | (mine.upl > 0) | (mine.spl > 0))
+        positive = (mine.lpl > 0) | (mine.upl > 0) | (mine.spl > 0)
+        return mine if positive.all() else mine.take(positive)
 
     def check(self, scaled: Ints | None, labels: Labels, decimals: int) -> None:
         """Refuse an attacker whose knowledge the table contradicts: it would be of another table."""
@@ -229,10 +233,8 @@ class Attacker:
                 "not; correct the bounds"
             )
 
-    def permuted(self, order: Ints) -> Attacker:
-        """The same attacker when cell order[k] becomes cell k."""
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order), dtype=np.int64)
+    def permuted(self, place: Ints) -> Attacker:
+        """The same attacker when cell i becomes cell place[i]."""
         by = np.argsort(place[self.cell])
         return replace(
             self,
@@ -274,9 +276,22 @@ def check_attackers(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"attackers: two are called {twice}; give each a name of its own")
-    for attacker in found:
-        attacker.check(scaled, labels, decimals)
+    if len(found) <= FEW or not _fit(found, scaled, labels.cells):
+        for attacker in found:
+            attacker.check(scaled, labels, decimals)
     return found
+
+
+def _fit(attackers: Sequence[Attacker], scaled: Ints | None, cells: int) -> bool:
+    """Whether none of many attackers contradicts a table, all looked at together."""
+    cell = np.concatenate([one.cell for one in attackers])
+    asked = np.concatenate([cell, *(one.levels.cell for one in attackers if one.levels is not None)])
+    if len(asked) and not 0 <= int(asked.min()) <= int(asked.max()) < cells:
+        return False
+    if scaled is None:
+        return True
+    lower, upper = (np.concatenate([getattr(one, side) for one in attackers]) for side in ("lower", "upper"))
+    return bool(np.all((scaled[cell] >= lower) & (scaled[cell] <= upper)))
 
 
 def _check_given(table: object, name: str, *mappings: object) -> None:

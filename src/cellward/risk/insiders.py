@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -22,12 +23,14 @@ from cellward.risk.rule import Rule, contributions_of
 from cellward.table.cell_sums import CellSum
 from cellward.table.contributions import Contributions, LinkedParts, Parts
 from cellward.table.levels import Levels
-from cellward.table.relations import Relations, ranges
+from cellward.table.relations import Relations, among, distinct, ranges
 from cellward.table.table import Table
 
 Units = tuple[int, ...]
 Asked = tuple[int, int, int]
 NO_LEVELS = Levels(*(np.zeros(0, np.int64) for _ in range(4)))
+AT_ONCE = 4000
+"""Units that are looked at together."""
 IN_COALITION = 3
 """Coalitions are formed of two among so many of the largest."""
 
@@ -60,8 +63,53 @@ def insiders(table: Table, respondents: int, *, coalitions: bool, whole: bool) -
             present = sorted(u for u in c.unit[:IN_COALITION, i].tolist() if u >= 0)
             units.update(combinations(present, 2))
     asked = _Asked(table, findings)
+    if asked.alike and not coalitions:
+        return _distinct(_single(table, c.parts, sorted(u for (u,) in units), near, asked, whole=whole))
     found = [_attacker(table, c.parts, each, near, asked, whole=whole) for each in sorted(units)]
     return _distinct([attacker for attacker in found if attacker is not None])
+
+
+def _single(
+    table: Table, parts: Parts | LinkedParts, units: list[int], near: _Near, asked: _Asked, *, whole: bool
+) -> list[Attacker]:
+    """Single units of which the same is asked whoever they are, many at a time: behind a census they stand by the ten thousand."""
+    c, n, found = contributions_of(table), table.cells, []
+    for some in (units[at : at + AT_ONCE] for at in range(0, len(units), AT_ONCE)):
+        who, cell, own = parts.of_each(np.array(some, np.int64))
+        alone = c.units[cell] == 1
+        contributed = who * n + cell
+        target = near.unsafe_beside(who, cell)
+        target = target[~among(contributed[alone], target)]
+        mine = np.zeros(len(target), np.int64)
+        here = among(contributed, target)
+        mine[here] = own[np.searchsorted(contributed, target[here])]
+        whose, target = np.divmod(target, n)
+        levels = _levels(whose, target, asked.plain(target), _room(table, target, mine, negative=c.negative))
+        value = table.scaled[cell]
+        lower = np.where(alone, value, np.full(len(cell), -NO_BOUND, np.int64) if c.negative else own)
+        upper = np.where(alone, value, NO_BOUND)
+        own = np.zeros(len(cell), np.int64) if c.negative else own
+        begin, end = (np.searchsorted(who, np.arange(len(some)), side).tolist() for side in ("left", "right"))
+        for k, unit in enumerate(some):
+            if k in levels:
+                part = slice(begin[k], end[k])
+                found.append(
+                    Attacker(
+                        name=_name(c, (unit,)),
+                        whole=whole,
+                        cell=cell[part],
+                        lower=lower[part],
+                        upper=upper[part],
+                        own=own[part],
+                        levels=levels[k],
+                        sums=NO_LEVELS,
+                    )
+                )
+    return found
+
+
+def _name(c: Contributions, units: Units) -> str:
+    return f"{'respondent' if len(units) == 1 else 'coalition'} {' and '.join(printable(c.name(u)) for u in units)}"
 
 
 def _check(c: Contributions, rules: Sequence[Rule], respondents: object, *, coalitions: bool) -> None:
@@ -101,14 +149,35 @@ class _Near:
         r, key = self._relations, cells.tobytes()
         if key in self._seen:  # many units stand in the same cells
             return self._seen[key]
-        equation = np.unique(self._equation[ranges(self._start[cells], self._start[cells + 1])])
-        found = np.unique(np.concatenate((cells, r.indices[ranges(r.indptr[equation], r.indptr[equation + 1])])))
+        equation = distinct(self._equation[ranges(self._start[cells], self._start[cells + 1])], r.equations)
+        beside = r.indices[ranges(r.indptr[equation], r.indptr[equation + 1])]
+        found = distinct(np.concatenate((cells, beside)), r.cells)
         self._seen[key] = found
         return found
 
     def unsafe(self, cells: Ints) -> Ints:
         """The unsafe cells among these."""
         return cells[self._unsafe[cells]]
+
+    def unsafe_beside(self, who: Ints, cells: Ints) -> Ints:
+        """The unsafe cells that share an equation with cells of each (or are these), as who · cells + cell in increasing order."""
+        r, n = self._relations, self._relations.cells
+        first, last = self._start[cells], self._start[cells + 1]
+        equation = self._equation[ranges(first, last)]
+        seen = np.unique(np.repeat(who, last - first) * r.equations + equation)
+        whose, equation = np.divmod(seen, r.equations)
+        start, unsafe = self._unsafe_members
+        beside = unsafe[ranges(start[equation], start[equation + 1])]
+        own = self._unsafe[cells]
+        key = np.repeat(whose, start[equation + 1] - start[equation]) * n + beside
+        return np.unique(np.concatenate((key, who[own] * n + cells[own])))
+
+    @cached_property
+    def _unsafe_members(self) -> tuple[Ints, Ints]:
+        """Where those of each equation begin, and the unsafe cells of all equations one after the other."""
+        r = self._relations
+        at = np.flatnonzero(self._unsafe[r.indices])
+        return np.searchsorted(at, r.indptr), r.indices[at]
 
 
 class _Asked:
@@ -120,29 +189,42 @@ class _Asked:
         self._consenting = set(findings.consenting.tolist())
         self._given = set(findings.given.tolist())
         self._measured: list[tuple[Concentration, frozenset[int]]] = []
-        self._plain: list[dict[int, Asked]] = []
+        self._plain = np.zeros((3, table.cells), np.int64)
+        """Below, above and in width, by the rules that rank nobody."""
         for rule, hit in zip(findings.rules, findings.hits, strict=True):
             if isinstance(rule, Concentration):
                 self._measured.append((rule, frozenset(hit.tolist())))
             else:
                 j = rule.judge(findings.table)
                 j = j.take(np.isin(j.cell, hit))  # of linked tables, a rule may have judged some only
-                levels = zip(j.lpl.tolist(), j.upl.tolist(), j.spl.tolist(), strict=True)
-                self._plain.append(dict(zip(j.cell.tolist(), levels, strict=True)))
-        self._outside: dict[int, Asked] = {}
+                self._plain[:, j.cell] = np.maximum(self._plain[:, j.cell], np.stack((j.lpl, j.upl, j.spl)))
+        s = table.sensitivity
+        self._plain[:, findings.given] = np.stack((s.lpl, s.upl, s.spl))[:, findings.given]
+        self._outside, self._seen = np.zeros_like(self._plain), np.zeros(table.cells, bool)
+        """What is asked of those who do not contribute, and of which cells it was looked at."""
 
-    def of(self, cell: int, units: Units, own: int, members: int) -> Asked:
-        """Below, above and in width; to be kept from units of which so many contribute, together so much."""
-        if members:
-            return self._level(cell, units, own)
-        if cell not in self._outside:  # the same for all that do not contribute
-            self._outside[cell] = self._level(cell, (), 0)
-        return self._outside[cell]
+    @property
+    def alike(self) -> bool:
+        """Whether the same is asked whoever attacks."""
+        return not self._measured and not self._table.sensitivity.sums
+
+    def plain(self, cells: Ints) -> Ints:
+        """Below, above and in width of these cells, one row each, by the rules that rank nobody and by what the user gave."""
+        return self._plain[:, cells]
+
+    def of_all(self, cells: Ints, units: Units, contributed: Ints, members: Ints) -> Ints:
+        """The same by all rules; to be kept from units that contribute so much, and of which so many do."""
+        for i in cells[(members == 0) & ~self._seen[cells]].tolist():  # the same for all that do not contribute
+            self._outside[:, i], self._seen[i] = self._level(i, (), 0), True
+        out = self._outside[:, cells]
+        for k in np.flatnonzero(members).tolist():
+            out[:, k] = self._level(int(cells[k]), units, int(contributed[k]))
+        return out
 
     def _level(self, cell: int, units: Units, own: int) -> Asked:
+        lpl, upl, spl = self._plain[:, cell].tolist()
         if cell in self._given:
-            s = self._table.sensitivity
-            return int(s.lpl[cell]), int(s.upl[cell]), int(s.spl[cell])
+            return lpl, upl, spl
         c = self._c
         weighted = c.top if c.weighted is None else c.weighted
         ranked = zip(c.unit[:, cell].tolist(), c.top[:, cell].tolist(), weighted[:, cell].tolist(), strict=True)
@@ -150,12 +232,7 @@ class _Asked:
         rules = [rule for rule, hit in self._measured if cell in hit]
         hidden = int(c.units[cell]) > int((c.unit[:, cell] >= 0).sum())
         above = self.measured(rules, int(c.size[cell]), own, others, hidden=hidden)
-        plain = [found[cell] for found in self._plain if cell in found]
-        return (
-            max([above, *(lpl for lpl, _, _ in plain)]),
-            max([above, *(upl for _, upl, _ in plain)]),
-            max([0, *(spl for _, _, spl in plain)]),
-        )
+        return max(above, lpl), max(above, upl), spl
 
     def measured(
         self,
@@ -207,19 +284,15 @@ def _attacker(
     place = np.minimum(np.searchsorted(cell, target), len(cell) - 1)
     in_it = cell[place] == target
     contributed, contributing = np.where(in_it, own[place], 0), np.where(in_it, members[place], 0)
-    levels = _levels(
-        [
-            (i, *asked.of(i, units, mine, many))
-            for i, mine, many in zip(target.tolist(), contributed.tolist(), contributing.tolist(), strict=True)
-        ],
-        _room(table, target, contributed, negative=c.negative),
-    )
+    wanted = asked.of_all(target, units, contributed, contributing)
+    room = _room(table, target, contributed, negative=c.negative)
+    levels = _levels(np.zeros_like(target), target, wanted, room).get(0, NO_LEVELS)
     of_sums = _of_sums(table, units, cell, own, cell[alone], members_near, asked)
     if not len(levels) and not len(of_sums):
         return None
     value = table.scaled[cell]
     attacker = Attacker(
-        name=f"{'respondent' if len(units) == 1 else 'coalition'} {' and '.join(printable(c.name(u)) for u in units)}",
+        name=_name(c, units),
         whole=whole,
         cell=cell,
         lower=np.where(alone, value, np.full(len(cell), -NO_BOUND, np.int64) if c.negative else own),
@@ -251,19 +324,20 @@ def _of_sums(
     known[alone], close[members_near] = True, True
     open_sums = [k for k, one in enumerate(sums) if close[one.cell].any() and not known[one.cell].all()]
     room = [int(_room(table, sums[k].cell, contributed[sums[k].cell], negative=negative).sum()) for k in open_sums]
-    wanted = [(k, asked.of_sum(sums[k], units, int(contributed[sums[k].cell].sum()))) for k in open_sums]
-    return _levels([(k, level, level, 0) for k, level in wanted], np.array(room, np.int64))
+    level = [asked.of_sum(sums[k], units, int(contributed[sums[k].cell].sum())) for k in open_sums]
+    wanted = np.array((level, level, [0] * len(level)), np.int64)
+    number = np.array(open_sums, np.int64)
+    return _levels(np.zeros_like(number), number, wanted, np.array(room, np.int64)).get(0, NO_LEVELS)
 
 
-def _levels(asked: list[tuple[int, int, int, int]], room: Ints) -> Levels:
-    """The positive levels, below no further than there is room for each."""
-    kept = [
-        (i, min(lpl, most), upl, spl)
-        for (i, lpl, upl, spl), most in zip(asked, room.tolist(), strict=True)
-        if lpl > 0 or upl > 0 or spl > 0
-    ]
-    columns = np.array(kept, np.int64).reshape(-1, 4).T
-    return Levels(*(np.ascontiguousarray(column) for column in columns))
+def _levels(who: Ints, cell: Ints, asked: Ints, room: Ints) -> dict[int, Levels]:
+    """By whom they are to be kept from: the positive levels (below, above and in width, one row each), below no further than there is room."""
+    kept = np.any(asked > 0, axis=0)
+    who, cell, (lpl, upl, spl) = who[kept], cell[kept], asked[:, kept]
+    lpl = np.minimum(lpl, room[kept])
+    first = np.flatnonzero(np.diff(who, prepend=-1)).tolist()
+    ends = pairwise([*first, len(who)])
+    return {int(who[i]): Levels(cell[i:j], lpl[i:j], upl[i:j], spl[i:j]) for i, j in ends}
 
 
 def _contributed(parts: Parts | LinkedParts, units: Units) -> tuple[Ints, Ints, Ints]:

@@ -36,7 +36,9 @@ def ask(
         raise SolverError(f"{name} failed on {columns} variables: {described(error)}") from error
     if not isinstance(outcome, Outcome):
         raise SolverError(f"{name} answered with {type(outcome).__name__} and not with an outcome")
-    if outcome.interrupted and budget is not None:
+    if (
+        outcome.interrupted and budget is not None and not budget.stopped
+    ):  # a part that was ended says nothing about the whole
         budget.stop()
     x, duals = outcome.x, outcome.row_duals
     if x is not None and (np.shape(x) != (columns,) or not np.isfinite(x).all()):

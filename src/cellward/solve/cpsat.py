@@ -34,6 +34,8 @@ LARGEST_SUM: Final = 2.0**61
 """A row or the cost that could leave this range might leave CP-SAT's 64 bits on the way."""
 NOTES_S: Final = 0.2
 """The least time between two notes of a kind to the worker's parent."""
+BLIND: Final = ["graph_arc_lns", "graph_cst_lns", "graph_dec_lns", "graph_var_lns", "rnd_cst_lns", "rnd_var_lns"]
+"""Neighbourhoods of CP-SAT's that do not look at the relaxation."""
 NO_LOWER: Final = -(2**63)
 NO_UPPER: Final = 2**63 - 1
 
@@ -45,6 +47,7 @@ def solve_cpsat(
     start: Floats | None = None,
     first: bool = False,
     work: float | None = None,
+    by_lp: bool = False,
     crash_dir: Path | None = None,
 ) -> Outcome:
     """Solve a model whose variables, costs, coefficients and row sides are all whole numbers; ``seconds`` is the whole round trip.
@@ -52,6 +55,9 @@ def solve_cpsat(
     At the time limit, and at Ctrl-C, the best point found so far comes back with its bound (``feasible``, ``limit_reached``;
     Ctrl-C also marks it ``interrupted``). ``start`` is a hint, brought to the nearest whole numbers within the bounds; when it
     is a solution, the answer is never worse. ``first`` stops at the first solution. The budget is told of better points and bounds as they are found.
+
+    ``by_lp``: one searcher follows the linear relaxation from the start and little is done before, for questions whose relaxation is near the truth:
+    its first tables come later and are far better.
 
     ``work`` ends the search after so much of CP-SAT's own measure of work, which is the same on any machine.
 
@@ -77,6 +83,7 @@ def solve_cpsat(
         seed=budget.seed,
         first=bool(first),
         work=work,
+        by_lp=by_lp,
         notes=budget.tells and budget.watch.listener is not None,
     )
     question = _Question(**{field.name: getattr(model, field.name) for field in fields(LinearModel)}, start=start)
@@ -116,6 +123,7 @@ def solve_cpsat_here(
     start: Floats | None = None,
     first: bool = False,
     work: float | None = None,
+    by_lp: bool = False,
     notes: bool = False,
 ) -> Outcome:
     """``solve_cpsat`` in this process, which must not have loaded highspy; ``notes``: the worker's parent is told of better points and bounds."""
@@ -134,6 +142,12 @@ def solve_cpsat_here(
     parameters.stop_after_first_solution = first
     if work is not None:
         parameters.max_deterministic_time = work
+    if by_lp:
+        parameters.linearization_level = 2
+        parameters.subsolvers.append("max_lp")
+        parameters.ignore_subsolvers.extend(BLIND)
+        parameters.max_presolve_iterations = 1
+        parameters.cp_model_probing_level = parameters.symmetry_level = 0
     parameters.catch_sigint_signal = False
     if (left := budget.left) is None:
         parameters.interleave_search = budget.threads > 1

@@ -18,7 +18,7 @@ from cellward.solve.highs import cost_scale, import_highs, limits, pass_model
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 
-OPTIONS = {"solver": "ipm", "run_crossover": "off", "output_flag": False}
+OPTIONS = {"solver": "ipm", "run_crossover": "off", "ipm_optimality_tolerance": 1e-5, "output_flag": False}
 USEFUL = ("kOptimal", "kUnknown", "kTimeLimit", "kIterationLimit", "kInterrupt")
 """Endings after which there may be a point worth looking at; nothing is believed of it but what is proven of its multipliers."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from cellward.errors import InputError
 from cellward.exact import Ints, freeze
 from cellward.table.lattice import Lattice
+from cellward.table.relations import ranges
 from cellward.table.spelling import Alike, fold
 
 
@@ -71,13 +72,25 @@ class Parts:
 
     def of(self, unit: int) -> tuple[Ints, Ints]:
         """All cells one unit contributes to, in increasing order, and the size of its contribution to each."""
+        return self.of_each(np.array([unit]))[1:]
+
+    def of_each(self, units: Ints) -> tuple[Ints, Ints, Ints]:
+        """(which unit, cell, amount): the same of several, one after the other."""
         held = self.rows
-        rows = slice(*np.searchsorted(held.unit, (unit, unit + 1)))
-        owner, above = self.cells_above(held.leaf[:, rows])
-        cell, where = np.unique(above, return_inverse=True)
-        amount = np.zeros(len(cell), np.int64)
-        np.add.at(amount, where, held.amount[rows][owner])
-        return cell, np.abs(amount)
+        first, last = (np.searchsorted(held.unit, units, side) for side in ("left", "right"))
+        rows, who = ranges(first, last), np.repeat(np.arange(len(units)), last - first)
+        owner, cell = self.cells_above(held.leaf[:, rows])
+        key, amount = who[owner] * self._cells + cell, held.amount[rows][owner]
+        order = np.argsort(key, kind="stable")
+        key, amount = key[order], amount[order]
+        begin = np.flatnonzero(np.diff(key, prepend=-1))
+        who, cell = np.divmod(key[begin], self._cells)
+        return who, cell, np.abs(np.add.reduceat(amount, begin) if len(begin) else amount)
+
+    @cached_property
+    def _cells(self) -> int:
+        """Numbers of cells lie below this."""
+        return int(self.cell.max(initial=-1)) + 1
 
     def cells_above(self, leaf: Ints) -> tuple[Ints, Ints]:
         """(which leaf, cell) for every cell of the table above these leaves, themselves included."""
@@ -112,11 +125,16 @@ class LinkedParts:
 
         A table knows the units with one leaf that are among its largest: of one that is so in another table only, it knows nothing.
         """
-        cell, amount = (
-            np.concatenate(column) for column in zip(*(part.of(unit) for part in self.members), strict=True)
-        )
-        cell, first = np.unique(cell, return_index=True)
-        return cell, amount[first]
+        return self.of_each(np.array([unit]))[1:]
+
+    def of_each(self, units: Ints) -> tuple[Ints, Ints, Ints]:
+        """(which unit, cell, amount): the same of several, one after the other."""
+        parts = zip(*(part.of_each(units) for part in self.members), strict=True)
+        who, cell, amount = (np.concatenate(column) for column in parts)
+        order = np.lexsort((cell, who))
+        who, cell, amount = who[order], cell[order], amount[order]
+        first = np.concatenate(([True], (who[1:] != who[:-1]) | (cell[1:] != cell[:-1])))[: len(who)]
+        return who[first], cell[first], amount[first]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -41,8 +41,13 @@ class Levels:
         return len(self.cell)
 
     def take(self, keep: NDArray[np.bool_]) -> Levels:
-        """Only these of the levels."""
-        return Levels(self.cell[keep], self.lpl[keep], self.upl[keep], self.spl[keep])
+        """Only these of the levels, which need not be checked again: behind a census there are levels by the hundred thousand, in small parts."""
+        made = object.__new__(Levels)
+        for name in ("cell", "lpl", "upl", "spl"):
+            part = getattr(self, name)[keep]
+            freeze(part)
+            object.__setattr__(made, name, part)
+        return made
 
     def times(self, factor: int) -> Levels:
         """The same levels counted in a unit ``factor`` times finer."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.errors import InputError
-from cellward.exact import LARGEST, Ints
+from cellward.exact import LARGEST, Bools, Ints
 from cellward.table.components import components
 
 if TYPE_CHECKING:
@@ -40,6 +40,14 @@ def distinct(values: Ints, size: int) -> Ints:
     mark = np.zeros(size, bool)
     mark[values] = True
     return np.flatnonzero(mark)
+
+
+def among(values: Ints, asked: Ints) -> Bools:
+    """Which of those asked are among some values in increasing order."""
+    if not len(values):
+        return np.zeros(len(asked), bool)
+    at = np.minimum(np.searchsorted(values, asked), len(values) - 1)
+    return np.asarray(values[at] == asked)
 
 
 @dataclass(frozen=True, eq=False)

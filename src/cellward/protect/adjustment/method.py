@@ -144,6 +144,10 @@ class ControlledAdjustment(Method):
         outside, insiders = set_apart(instance)
         return AdjustmentAttempt(self, outside, budget, key, insiders).solve()
 
+    def faced(self, instance: Instance) -> Instance:
+        """Each attacker by itself: of two levels of a cell neither stands for the other where values are kept off by distance."""
+        return instance
+
     def covered(self, instance: Instance) -> Instance:
         """Without those that know cells, of whom nothing is claimed."""
         return set_apart(instance)[0]

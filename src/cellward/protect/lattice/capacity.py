@@ -27,17 +27,18 @@ from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.audit.sums_as_cells import instance_of_sums
 from cellward.errors import SolverError
-from cellward.exact import NO_BOUND, Floats, Ints
+from cellward.exact import NO_BOUND, Bools, Floats, Ints
 from cellward.instance import Instance
-from cellward.protect.lattice.told_box import Requirement, ToldBox
+from cellward.protect.lattice.told_box import CellLevels, Requirement, ToldBox
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
+from cellward.risk.alike import beyond
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
 from cellward.table.levels import Levels
-from cellward.table.relations import Relations
+from cellward.table.relations import Relations, among
 
 DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840, 27720)
 """Denominators tried for the multipliers of a cut."""
@@ -116,20 +117,26 @@ class Capacity:
                 continue
             lb, ub = self.box(k)
             low, high = public.narrowed(np.maximum(lb, wide[0]), np.minimum(ub, wide[1]), whole=self._whole(k))
-            for j, p in enumerate(asked.cell.tolist()):
-                requirement = Requirement(k, p, *(int(x[j]) for x in (asked.lpl, asked.upl, asked.spl)))
-                if not self._reachable(requirement, (int(low[p]), int(high[p])), (int(lb[p]), int(ub[p])), allowed):
-                    yield requirement, self._sentence(requirement)
+            levels = CellLevels(asked.cell, asked.lpl, asked.upl, asked.spl)
+            for j in np.flatnonzero(~self._reachable(levels, (low, high), (lb, ub), allowed)).tolist():
+                requirement = Requirement(k, *(int(part[j]) for part in levels))
+                yield requirement, self._sentence(requirement)
 
     def _whole(self, k: int) -> bool:
         return self.instance.attackers[k].whole
 
-    def _reachable(self, need: Requirement, reach: tuple[int, int], own: tuple[int, int], allowed: AllowedSet) -> bool:
-        """Whether some allowed value of the cell alone would do; ``reach``: as far as equations and bounds let y go."""
-        a, (low, high) = int(self.instance.a[need.cell]), reach
-        if (need.upl and high < a + need.upl) or (need.lpl and low > a - need.lpl) or high - low < need.spl:
-            return False
-        return need.cell >= self.cells or self.told.meets(need, a, own, allowed)
+    def _reachable(
+        self, asked: CellLevels, reach: tuple[Ints, Ints], own: tuple[Ints, Ints], allowed: AllowedSet
+    ) -> Bools:
+        """Whether some allowed value of each cell alone would do; ``reach``: as far as equations and bounds let y go."""
+        a, (low, high) = self.instance.a[asked.cell], (end[asked.cell] for end in reach)
+        out = ((asked.upl == 0) | (high >= a + asked.upl)) & ((asked.lpl == 0) | (low <= a - asked.lpl))
+        endless = (low <= -NO_BOUND) | (high >= NO_BOUND)
+        out &= endless | (np.where(endless, 0, high) - np.where(endless, 0, low) >= asked.spl)
+        told = np.flatnonzero(asked.cell < self.cells)
+        some = CellLevels(*(part[told] for part in asked))
+        out[told] &= self.told.meets(some, a[told], (own[0][some.cell], own[1][some.cell]), allowed)
+        return np.asarray(out)
 
     def _sentence(self, need: Requirement) -> str:
         """What cannot be kept from whom."""
@@ -146,15 +153,38 @@ class Capacity:
     def room(self) -> tuple[Ints, Ints]:
         """Bounds on v that the levels of each cell by itself ask for: the trivial cuts, as fixings."""
         least, most = np.full(self.cells, -NO_BOUND, np.int64), np.full(self.cells, NO_BOUND, np.int64)
-        for k, asked in enumerate(self.asked):
-            lb, ub = self.box(k)
-            for j, p in enumerate(asked.cell.tolist()):
-                if p >= self.cells:
-                    continue
-                need = Requirement(k, p, *(int(x[j]) for x in (asked.lpl, asked.upl, asked.spl)))
-                low, high = self.told.room(need, int(self.instance.a[p]), (int(lb[p]), int(ub[p])))
-                least[p], most[p] = max(int(least[p]), low), min(int(most[p]), high)
+        who, asked = self.every
+        mine = np.flatnonzero(asked.cell < self.cells)
+        asked = CellLevels(*(part[mine] for part in asked))
+        low, high = self.told.room(asked, self.instance.a[asked.cell], self.bounds(who[mine], asked.cell))
+        np.maximum.at(least, asked.cell, low)
+        np.minimum.at(most, asked.cell, high)
         return least, most
+
+    @cached_property
+    def every(self) -> tuple[Ints, CellLevels]:
+        """All levels in a row, and whose each is."""
+        many = [len(one) for one in self.asked]
+        parts = (np.concatenate([getattr(one, name) for one in self.asked]) for name in ("cell", "lpl", "upl", "spl"))
+        return np.repeat(np.arange(len(many)), many), CellLevels(*parts)
+
+    @cached_property
+    def known(self) -> tuple[Ints, Ints, Ints]:
+        """Who (by number) knows more than the public of which cell, as who · cells + cell in order, and between what he knows it to be."""
+        known = beyond(self.instance.attackers, self.instance.lower, self.instance.upper)
+        who = np.repeat(np.arange(len(known)), [len(cell) for cell, _, _ in known])
+        cell, low, high = (np.concatenate(part) for part in zip(*known, strict=True))
+        return who * self.instance.cells + cell, low, high
+
+    def bounds(self, who: Ints, cell: Ints) -> tuple[Ints, Ints]:
+        """lb and ub of these cells, each as one attacker (−1: the public) knows it."""
+        lb, ub = self.instance.lower[cell], self.instance.upper[cell]
+        key, low, high = self.known
+        asked = np.where(who >= 0, who * self.instance.cells + cell, -1)
+        more = np.flatnonzero(among(key, asked))
+        at = np.searchsorted(key, asked[more])
+        lb[more], ub[more] = low[at], high[at]
+        return lb, ub
 
     # ---- cuts ------------------------------------------------------------------------------------------------------------------------------
 
@@ -399,9 +429,10 @@ def _common_denominator(multipliers: Sequence[Floats]) -> int | None:
 
 def guards(instance: Instance, knowledge: Knowledge, told: ToldBox, violated: float = VIOLATED) -> list[Capacity]:
     """The levels of the cells, and those of the sums at risk, against what a release tells."""
-    attackers = tuple(replace(k, whole=k.whole or knowledge.whole) for k in instance.distinct_attackers)
     sums = instance_of_sums(instance, knowledge)
-    own = Capacity(replace(instance, attackers=attackers), told, violated)
+    if knowledge.whole and not all(k.whole for k in instance.attackers):
+        instance = replace(instance, attackers=tuple(replace(k, whole=True) for k in instance.attackers))
+    own = Capacity(instance, told, violated)
     return [own] if sums is None else [own, Capacity(sums, told, violated)]
 
 

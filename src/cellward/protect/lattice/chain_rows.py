@@ -19,10 +19,11 @@ import numpy as np
 from cellward.errors import SolverError
 from cellward.exact import Ints
 from cellward.protect.lattice.capacity import DENOMINATORS, MOST_SEPARATED, VIOLATED, Capacity
-from cellward.protect.lattice.level_rows import LevelRow, Room, around, choice_of
+from cellward.protect.lattice.level_rows import LevelRow, around, choice_of
 from cellward.protect.lattice.linear import Row, tightened
 from cellward.protect.lattice.model import LatticeModel
 from cellward.protect.lattice.refutation import HIGH, LOW, Constraints, Narrowing
+from cellward.protect.lattice.single_equations import Room
 from cellward.protect.lattice.told_box import AroundValue, Requirement
 from cellward.solve.ask import ask
 from cellward.solve.highs import solve_lp
@@ -44,7 +45,8 @@ def chain_rows(
     found: dict[bytes, LevelRow] = {}
     column = choice_of(model)
     some = range(len(guard.asked) if len(guard.asked) <= MOST_SEPARATED else 1)  # of a crowd the public alone
-    rooms = [around(guard, k, guard.told.half, model.allowed, column) for k in some]
+    told = (guard.instance.a, guard.told.half, model.allowed.lo, model.allowed.hi, column)
+    rooms = [around(*guard.box(k), *told) for k in some]
     chains = [_Chains(model, guard, k, room, v) for k, room in enumerate(rooms)]
     for one in chain.from_iterable(each.rows() for each in chains):
         found.setdefault(one.row.mark, one)

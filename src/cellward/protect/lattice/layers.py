@@ -65,6 +65,8 @@ def _side(relations: Relations, index: Ints, along: Bools, d: int, codes: int, n
     pairs = np.unique(print_, axis=1)
     whole = np.bincount(pairs[0], minlength=codes) == len(known)
     whole &= full
+    if np.count_nonzero(whole) < 2:
+        return None  # before the network is looked for, which takes seconds in large tables
     taken = relations.take(np.flatnonzero(~along)[one])
     flat = Relations.from_entries(
         positions, taken.equations, taken.row, position[taken.indices], taken.coefs, np.zeros(taken.equations, np.int64)

@@ -1,7 +1,7 @@
-"""Portfolio: large tables that are no network get a rounding from the first second on, and a bound beside it.
+"""Portfolio: large tables that are no network get a rounding within seconds, and a bound beside it.
 
-1. CP-SAT is given all equations, implied ones too, and looks for some table with eight searchers, whatever the number of cores.
-2. Beside it an interior point prices the equations; what the prices prove is computed in whole numbers.
+1. An interior point prices the equations; what the prices prove is computed in whole numbers.
+2. CP-SAT is given all equations, implied ones too, and looks for some table with eight searchers, whatever the number of cores.
 3. With the prices a table is put together from the top down (see sweep.py).
 4. Neighbourhoods of the best table are decided anew by CP-SAT. Sizes follow what is solved in its time, kinds are drawn by what they gained a second
    lately.
@@ -46,8 +46,12 @@ QUICK = 1 / 3
 FORGET = 0.9
 PRICED_SHARE = 0.3
 """The part of the time left that prices are waited for."""
-SWEEP_SHARE = 0.9
-"""The part of the time left for a sweep."""
+ALONE_SHARE = 0.25
+"""The part of the time that prices have both cores for themselves."""
+QUICK_SHARE, QUICK_COLUMNS = 0.08, 20_000
+"""The part of the time in which a first table is looked for before a sweep, and the columns up to which it is."""
+SWEEP_SHARE, SWEEP_ALONE = 0.9, 0.85
+"""The part of the time left for a sweep, and that where there is no table yet."""
 EXACT_SHARE = 0.5
 """The part of the time left for what a vertex leads to."""
 LARGEST_FREE = 1500.0
@@ -104,14 +108,15 @@ class _PortfolioSearch:
         self.engine = ""
 
     def run(self) -> Found:
-        """The first table beside the prices, a sweep, then neighbourhoods, and what a vertex leads to where it promises to be nearly whole."""
+        """Prices, a first table, a sweep, then neighbourhoods, and what a vertex leads to where it promises to be nearly whole."""
+        self._take_known()
         with ThreadPoolExecutor(1) as beside:
             if self.budget.limited and self.budget.threads > 1:
                 self._side_by_side(beside)
             else:
                 self._heard(self._price(self.budget.part(threads=1)))
                 if not self.verdict:
-                    self._first()
+                    self._first(self.budget)
                     self._sweep()
                     self._improve(None)
             if self.verdict == "vertex":
@@ -122,16 +127,22 @@ class _PortfolioSearch:
         return self.table.found(self.duals)
 
     def _side_by_side(self, beside: ThreadPoolExecutor) -> None:
-        """Prices in a thread of their own, from the first second on."""
+        """Prices in a thread of their own, alone at first: eight searchers beside them leave them a fifth of two cores. Then a first table, at once
+        where there are no prices yet; with prices a sweep finds one too: the search for another is short, and left out in very large problems."""
         pricing = self.budget.part(threads=1)
         priced = beside.submit(self._price, pricing)
+        left = self.budget.left or 0.0
         try:
-            self._first()
-            if not self.verdict and not self.table.done:
-                wait((priced,), timeout=PRICED_SHARE * (self.budget.left or 0.0))
-            if self.table.x is None and priced.done():
+            wait((priced,), timeout=ALONE_SHARE * left)
+            if priced.done():
                 self._heard(priced.result())
+                if len(self.table.part) <= QUICK_COLUMNS or self.verdict:
+                    self._first(self.budget.part(QUICK_SHARE * left))
                 self._sweep()
+            if self.table.x is None and not self.verdict:
+                self._first(self.budget)
+                if not self.verdict and not self.table.done:
+                    wait((priced,), timeout=PRICED_SHARE * (self.budget.left or 0.0))
             self._improve(priced)
         finally:
             pricing.end()
@@ -174,15 +185,19 @@ class _PortfolioSearch:
 
     # ---- tables ------------------------------------------------------------------------------------------------------------------------------
 
-    def _first(self) -> None:
-        q, known = self.table.question, self.table.problem.model.known
-        if known is not None:
-            x = self.table.problem.model.steps_of(known)[self.table.part]
+    def _take_known(self) -> None:
+        model = self.table.problem.model
+        if model.known is not None:
+            x = model.steps_of(model.known)[self.table.part]
             if self.table.holds(x):  # rows may cut it off
                 self.table.take(x, "rounded leaves")
-                return
-        left = self.budget.left
-        part = self.budget.part(None if left is None else self.effort.first_share * left)
+
+    def _first(self, budget: Budget) -> None:
+        """Some table by CP-SAT, where there is none yet."""
+        if self.table.x is not None:
+            return
+        q = self.table.question
+        part = budget.part(None if budget.left is None else self.effort.first_share * budget.left)
         outcome = first_table(q, part, self.effort.searcher)
         if outcome.x is not None:
             self.table.take(whole(outcome.x), "CP-SAT")
@@ -205,8 +220,8 @@ class _PortfolioSearch:
         ):
             return
         self.swept = True
-        left = self.budget.left
-        part = self.budget.part(None if left is None else SWEEP_SHARE * left)
+        share = SWEEP_ALONE if self.table.x is None else SWEEP_SHARE
+        part = self.budget.part(None if self.budget.left is None else share * self.budget.left)
         trees = trees_of(self.table.problem.model, self.table.part)
         x = Sweep(self.table, trees, self.duals, self.point, self.effort.searcher, part).run()
         if x is not None and self.table.holds(x):

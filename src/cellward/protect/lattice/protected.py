@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.exact import Ints
-from cellward.protect.lattice.any_table import any_table, near_table
+from cellward.protect.lattice.any_table import KNOWN, any_table, near_table
 from cellward.protect.lattice.capacity import Capacity
 from cellward.protect.lattice.chain_rows import chain_rows, opened
 from cellward.protect.lattice.engines import ENGINES, solve
@@ -40,12 +40,11 @@ LEAST_GAIN = 1e-4
 MOST_NO_GOODS = 3000
 LARGE = 4000
 """Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
-SOME_SHARE, FIRST_SHARE, AUDIT_SHARE = 0.6, 0.3, 0.85
-"""Of the time left, the part of the search for some table, of that for a better one, and the part that showing the levels of one table may take."""
-LEAST_S = 2.0
-"""Less than this is too little for a better table."""
-A_SHOWN_LEVEL_S = 8e-5
-"""What it takes to show the levels of thousands of attackers, each."""
+SOME_SHARE, MEND_SHARE, BETTER_SHARE, AUDIT_SHARE = 0.6, 0.3, 0.5, 0.85
+"""Of the time left, the part of the search for some table, of that for one near it, of that for a better one, and the part that showing the levels of
+one table may take."""
+LEAST_S, SHOWN_AGAIN = 2.0, 1.3
+"""Less than this is too little for a better table, which may take so many times longer to be shown than the first."""
 
 
 @dataclass
@@ -95,7 +94,7 @@ class ProtectedSearch:
         if plain.size < LARGE or plain.network is not None or not self.guards:
             return solve(plain, self.budget, self.engines)
         near = self.model.around
-        if near is not self.model:
+        if near is not self.model and self.model.known is None:
             found = self._anytime(LatticeProblem(near, self._rows_of(near)))
             if found.x is not None:
                 return found
@@ -103,21 +102,39 @@ class ProtectedSearch:
         return self._anytime(self._problem)
 
     def _anytime(self, problem: LatticeProblem) -> Found:
-        """The best table of a large problem in a part of the time; some table comes first, for when nothing better does."""
+        """The best table of a large problem in a part of the time: some that is shown to protect comes first, a better one in what that leaves."""
         if self.budget.left is None:
             return self._of(problem, solve(problem, self.budget, self.engines))
-        some = self._of(
-            problem, any_table(problem, self.budget.part(SOME_SHARE * self.budget.left), searcher_of(self.engines))
-        )
+        part = self.budget.part(SOME_SHARE * self.budget.left)
+        some = self._of(problem, any_table(problem, part, searcher_of(self.engines)))
         if some.status == "infeasible" or some.x is None:
             return some
-        spare = self._spare
-        better = self._of(problem, solve(problem, spare, self.engines)) if spare.left else some
-        best = some if better.x is None else better
-        if best.x is None or self._protects(best):
-            return best
-        mended = self._mended(problem, best)
-        return self._of(problem, replace(mended, bound=best.bound, multipliers=best.multipliers))
+        began = self.budget.spent
+        if not self._protects(some):
+            some = self._of(problem, self._mended(problem, some))
+        safe, took = self.last, self.budget.spent - began
+        if not self._protects(some):
+            return some
+        better = self._better(problem, some, took)
+        if better is None or self._protects(better):
+            return some if better is None else better
+        self.last = safe
+        return replace(some, bound=better.bound, multipliers=better.multipliers)
+
+    def _better(self, problem: LatticeProblem, some: Found, took: float) -> Found | None:
+        """A better table than one that took so many seconds to be shown; None where there is no time to show another, or none was found."""
+        assert some.x is not None
+        left = self.budget.left or 0.0
+        spare = min(BETTER_SHARE * left, left - SHOWN_AGAIN * took)
+        if spare < LEAST_S:
+            return None
+        known = replace(problem.model, known=self.model.values(some.x))
+        if len(known.columns) != len(problem.model.columns):
+            known = problem.model
+        found = solve(LatticeProblem(known, problem.rows), self.budget.part(spare), self.engines)
+        named = replace(found, engine=found.engine.replace(KNOWN, some.engine))
+        better = self._of(problem, named)
+        return None if better.x is None or np.array_equal(better.x, some.x) else better
 
     def _mended(self, problem: LatticeProblem, found: Found) -> Found:
         """The table changed around levels that it is not shown to meet, again and again."""
@@ -164,19 +181,7 @@ class ProtectedSearch:
     @property
     def _share(self) -> Budget:
         left = self.budget.left
-        return self.budget if left is None else self.budget.part(FIRST_SHARE * left)
-
-    @property
-    def _spare(self) -> Budget:
-        """What a better table may take of the time left, so that there is enough to show its levels."""
-        left = self.budget.left
-        if left is None:
-            return self.budget
-        asked = sum(
-            len(attacker.asked(self.model.instance.sensitivity.levels)) for attacker in self.model.instance.attackers
-        )
-        spare = left - A_SHOWN_LEVEL_S * asked
-        return self.budget.part(min(FIRST_SHARE * left, spare) if spare > LEAST_S else 0.0)
+        return self.budget if left is None else self.budget.part(MEND_SHARE * left)
 
     @cached_property
     def level_rows(self) -> list[LevelRow]:
@@ -206,7 +211,9 @@ class ProtectedSearch:
         assert found.x is not None
         v = self.model.values(found.x)
         if self.last is None or self.last.scaled is None or not np.array_equal(self.last.scaled, v):
+            before = None if self.last is None else self.last.shown.found
             self.last = self.audited(v, found.engine)
+            self.last.shown.after(before)
             if not self.last.ignore_levels and self.budget.left is not None:
                 # One table that is hard to judge must not take the time of all others.
                 showing = self.budget.showing

@@ -34,9 +34,9 @@ DRAWN = 0.5
 FINE = 50.0
 """Costs in a step are whole: fiftieths of the mean."""
 LEAST_S = 0.3
-FIT_S = 1.0
+FIT_S = 0.25
 """Seconds to see whether a family fits."""
-SUMS = 2.0
+SUMS = 4.0
 """How much more time sums have than what is below them."""
 WORK = 1.0
 """CP-SAT's work for a thousand columns, without a time limit."""
@@ -147,7 +147,10 @@ class Sweep:
             if k and np.array_equal(each, sets[k - 1]):
                 continue
             columns = self._with_ties(each)
-            outcome = self._ask(np.flatnonzero(columns), limit)
+            free = np.flatnonzero(columns)
+            outcome = self._ask(free, limit)
+            if outcome.status == "unknown" and not outcome.interrupted:
+                outcome = self._ask(free, limit, first=True)
             if outcome.x is not None:
                 self.x[columns] = whole(outcome.x)
                 self.known |= columns
@@ -161,7 +164,7 @@ class Sweep:
         limited = self.budget.limited
         budget = self.budget.part(limit) if limited else self.budget.part(threads=1)
         work = None if limited else WORK * len(free) / 1000
-        return ask(self.searcher, question, columns=len(free), budget=budget, work=work, first=first)
+        return ask(self.searcher, question, columns=len(free), budget=budget, work=work, first=first, by_lp=not first)
 
     def _question(self, free: Ints) -> LinearModel:
         """These columns, the other known ones as they are, the rest of every row a range."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,15 @@ class Requirement:
     lpl: int
     upl: int
     spl: int
+
+
+class CellLevels(NamedTuple):
+    """Levels of cells in a row, of one attacker or of several."""
+
+    cell: Ints
+    lpl: Ints
+    upl: Ints
+    spl: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +78,12 @@ class ToldBox(ABC):
         """The lowest lower and the highest upper end that any decision leads to."""
 
     @abstractmethod
-    def meets(self, need: Requirement, a: int, own: tuple[int, int], allowed: AllowedSet) -> bool:
-        """Whether some decision on the cell alone keeps an attacker with these bounds of its ``own`` far enough from a."""
+    def meets(self, asked: CellLevels, a: Ints, own: tuple[Ints, Ints], allowed: AllowedSet) -> Bools:
+        """Whether some decision on each cell alone keeps an attacker with these bounds of its ``own`` far enough from a."""
 
     @abstractmethod
-    def room(self, need: Requirement, a: int, own: tuple[int, int]) -> tuple[int, int]:
-        """Between which values v of the cell must lie for that (±NO_BOUND: anywhere)."""
+    def room(self, asked: CellLevels, a: Ints, own: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+        """Between which values v of each cell must lie for that (±NO_BOUND: anywhere)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,26 +111,23 @@ class AroundValue(ToldBox):
         """Around the outermost allowed values."""
         return allowed.lo - self.half, allowed.hi + self.half
 
-    def meets(self, need: Requirement, a: int, own: tuple[int, int], allowed: AllowedSet) -> bool:
+    def meets(self, asked: CellLevels, a: Ints, own: tuple[Ints, Ints], allowed: AllowedSet) -> Bools:
         """Whether an allowed value lies in the room."""
-        least, most = self.room(need, a, own)
-        lo, hi, step = (int(x[need.cell]) for x in (allowed.lo, allowed.hi, allowed.step))
-        step = max(step, 1)
-        first = lo + -(-max(least - lo, 0) // step) * step
-        last = hi - -(-max(hi - most, 0) // step) * step
-        return first <= last and 2 * int(self.half[need.cell]) >= need.spl
+        least, most = self.room(asked, a, own)
+        lo, hi = allowed.lo[asked.cell], allowed.hi[asked.cell]
+        step = np.maximum(allowed.step[asked.cell], 1)
+        first = lo + -(-np.maximum(np.maximum(least, lo) - lo, 0) // step) * step
+        last = hi - -(-np.maximum(hi - np.minimum(most, hi), 0) // step) * step
+        return np.asarray((first <= last) & (2 * self.half[asked.cell] >= asked.spl))
 
-    def room(self, need: Requirement, a: int, own: tuple[int, int]) -> tuple[int, int]:
+    def room(self, asked: CellLevels, a: Ints, own: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
         """v + h ≥ a + UPL, v − h ≤ a − LPL, and as wide as asked inside the attacker's bounds."""
-        (lb, ub), h = own, int(self.half[need.cell])
-        least, most = -NO_BOUND, NO_BOUND
-        if need.upl:
-            least = max(least, a + need.upl - h)
-        if need.lpl:
-            most = min(most, a - need.lpl + h)
-        if need.spl:
-            least = max(least, need.spl + lb - h) if lb > -NO_BOUND else least
-            most = min(most, ub + h - need.spl) if ub < NO_BOUND else most
+        (lb, ub), h, (_, lpl, upl, spl) = own, self.half[asked.cell], asked
+        least = np.where(upl > 0, a + upl - h, -NO_BOUND)
+        most = np.where(lpl > 0, a - lpl + h, NO_BOUND)
+        below, above = (spl > 0) & (lb > -NO_BOUND), (spl > 0) & (ub < NO_BOUND)
+        least = np.where(below, np.maximum(least, spl + np.where(below, lb, 0) - h), least)
+        most = np.where(above, np.minimum(most, np.where(above, ub, 0) + h - spl), most)
         return least, most
 
 
@@ -155,19 +162,15 @@ class BetweenMultiples(ToldBox):
         """On both ends at once, which is more than any decision."""
         return self.lo - self.below, self.hi + self.above
 
-    def ways(self, cell: int) -> list[tuple[int, int]]:
-        """What can be told of one cell: inside its box, on its lower, on its upper end."""
-        lo, hi, below, above = (int(x[cell]) for x in (self.lo, self.hi, self.below, self.above))
-        return [(lo, hi), *([(lo - below, hi)] if below else []), *([(lo, hi + above)] if above else [])]
+    def meets(self, asked: CellLevels, a: Ints, own: tuple[Ints, Ints], allowed: AllowedSet) -> Bools:  # noqa: ARG002
+        """Whether the cell inside its box, on its lower or on its upper end does."""
+        lo, hi, below, above = (part[asked.cell] for part in (self.lo, self.hi, self.below, self.above))
+        met = np.zeros(len(a), bool)
+        for low, high in ((lo, hi), (lo - below, hi), (lo, hi + above)):
+            y, z = np.maximum(low, own[0]), np.minimum(high, own[1])
+            met |= (z >= a + asked.upl) & (y <= a - asked.lpl) & (z - y >= asked.spl)
+        return met
 
-    def meets(self, need: Requirement, a: int, own: tuple[int, int], allowed: AllowedSet) -> bool:  # noqa: ARG002
-        """Whether one of its ways does."""
-        for low, high in self.ways(need.cell):
-            y, z = max(low, own[0]), min(high, own[1])
-            if z >= a + need.upl and y <= a - need.lpl and z - y >= need.spl:
-                return True
-        return False
-
-    def room(self, need: Requirement, a: int, own: tuple[int, int]) -> tuple[int, int]:  # noqa: ARG002
+    def room(self, asked: CellLevels, a: Ints, own: tuple[Ints, Ints]) -> tuple[Ints, Ints]:  # noqa: ARG002
         """Anywhere: which way is taken is a choice, not a room."""
-        return -NO_BOUND, NO_BOUND
+        return np.full(len(a), -NO_BOUND, np.int64), np.full(len(a), NO_BOUND, np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import InputError, SolverError
-from cellward.exact import LARGEST, Ints
+from cellward.exact import LARGEST, Floats, Ints
 from cellward.objective import Objective
 from cellward.protect.amounts import is_list
 from cellward.protect.asked_of_cells import AskedOfCells
@@ -51,6 +51,8 @@ OPTIMAL = 1e-6
 """How far above its bound, in parts of it, what is published may be and still be called the continuous optimum."""
 LARGE, START_SHARE = 4000, 0.9
 """Cells from which a table to begin with comes before the linear program where time is limited, and the part of the time for what comes first."""
+VERY_LARGE = 10_000
+"""Cells from which, where a table was found, the linear program is left: it does not end in a minute, which showing and certifying need."""
 WIDENINGS = (0, 1, 2, 8)
 """Steps of the grid, beyond the two around the optimum, that are tried in turn; then the whole interval is."""
 
@@ -92,8 +94,8 @@ class PerturbationAttempt(Attempt):
             start = self._start(places) if found.status == "failed" else None
             return found if start is None else start
         # The linear program of a large table may take longer than there is time: a rounding to begin with.
-        start = self._part(START_SHARE)._start(places)
-        if start is not None and self.budget.over:
+        start = (self if instance.cells >= VERY_LARGE else self._part(START_SHARE))._start(places)
+        if start is not None and (self.budget.over or instance.cells >= VERY_LARGE):
             return start
         found = self._least(watched, lo, hi, places)
         if start is not None:
@@ -179,8 +181,8 @@ class PerturbationAttempt(Attempt):
         aim = fine.aim(self._objective)
         bound = Fraction(0) if aim is None else Fraction(aim.constant, aim.scale) / fine.factor
 
-        def made(v: Ints, engine: str) -> Protection:
-            return self._made(fine, v, FractionalOptimum("unknown", f"{what} ({engine})"), bound)
+        def made(v: Ints, engine: str, prices: Floats | None = None) -> Protection:
+            return self._made(fine, v, FractionalOptimum("unknown", f"{what} ({engine})", multipliers=prices), bound)
 
         search = Snapping(model, watched, made, self.budget)
         if watched and Constraints.of(model, [one.row for one in search.level_rows]).contradiction() is not None:
@@ -188,7 +190,10 @@ class PerturbationAttempt(Attempt):
         answer = search.solve()
         if answer.x is None:
             return None
-        found = made(model.values(answer.x), answer.engine)
+        prices = answer.multipliers
+        if prices is not None and aim is not None:
+            prices = prices / aim.scale
+        found = made(model.values(answer.x), answer.engine, prices)
         if search.last is not None:
             found = replace(found, shown=found.shown.knowing(search.last.shown))
         return None if self.levels and found.protected is False else found

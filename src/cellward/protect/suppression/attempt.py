@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cellward.audit.ends import Witness
+from cellward.audit.evidence import CoveringWitness, Evidence
 from cellward.audit.sums_as_cells import joined
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
@@ -71,7 +73,21 @@ class SuppressionAttempt(Attempt):
         sought = replace(self._sought(found, guarded), bound=Fraction(bound))
         late = found.status == "feasible" and budget.limited
         status: Any = "optimal" if bound == cost else "feasible"
-        return self.result_of(publication, sought, status=status, engine=found.engine, limit_reached=late)
+        result = self.result_of(publication, sought, status=status, engine=found.engine, limit_reached=late)
+        if self.levels and found.evidence is not None:
+            result.shown.known(self._evidence(found.evidence))
+        return result
+
+    def _evidence(self, found: Evidence) -> Evidence:
+        """What shows the levels of the instance itself, from what showed those that were guarded: sums come after its cells, more attackers last."""
+        n, everyone = self.instance.cells, self.instance.attackers
+        shown = []
+        for one in found.shown:
+            covers = tuple((k, cells[cells < n]) for k, cells in one.covers if k < len(everyone) and np.any(cells < n))
+            if covers:
+                shown.append(CoveringWitness(Witness(one.witness.shift[:n], one.witness.denominator), covers))
+        asked = sum(len(attacker.asked(self.instance.sensitivity.levels)) for attacker in everyone)
+        return Evidence(asked, tuple(shown))
 
     def _problem(self, guarded: Instance) -> SuppressionProblem:
         exact = self.method.ignores_levels

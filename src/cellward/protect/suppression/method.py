@@ -192,11 +192,16 @@ def asked(instance: Instance) -> Bools:
     """The cells that something must be kept from anyone of."""
     out = np.zeros(instance.cells, bool)
     out[instance.sensitivity.unsafe] = True
-    for levels in (
-        instance.sensitivity.levels,
-        *(one.asked(instance.sensitivity.levels) for one in instance.attackers),
-    ):
-        out[levels.cell] = True
+    out[instance.sensitivity.levels.cell] = True
+    # What attackers with levels of their own are asked to be kept from, without what each knows by himself; all of them at once, as they may be many.
+    keys = [k * instance.cells + one.known for k, one in enumerate(instance.attackers) if len(one.cell)]
+    known = np.concatenate(keys) if keys else np.zeros(0, np.int64)
+    many = [(k, one.levels) for k, one in enumerate(instance.attackers) if one.levels is not None]
+    if many:
+        cell = np.concatenate([levels.cell for _, levels in many])
+        whose = np.repeat([k for k, _ in many], [len(levels) for _, levels in many])
+        wanted = np.concatenate([(levels.lpl > 0) | (levels.upl > 0) | (levels.spl > 0) for _, levels in many])
+        out[cell[wanted & ~np.isin(whose * instance.cells + cell, known)]] = True
     return out
 
 

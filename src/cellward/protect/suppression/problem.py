@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cellward.audit.evidence import Evidence
 from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 
@@ -54,3 +55,5 @@ class Pattern:
     weight_scale: int = 1
     reason: str = ""
     """Why infeasible: names the cell."""
+    evidence: Evidence | None = None
+    """What shows the levels, where it was looked for already."""

@@ -1,4 +1,4 @@
-"""Search: a safe pattern by closing cells one by one, the dearest first, as long as every level still holds; a bound by cuts of single equations."""
+"""Search: a safe pattern and how much cheaper any could be, by the engines of this folder, as far as the time goes."""
 
 from __future__ import annotations
 
@@ -6,106 +6,173 @@ from dataclasses import replace
 
 import numpy as np
 
+from cellward.audit.ends import Witness
 from cellward.audit.evidence import Evidence, show_levels
-from cellward.exact import NO_BOUND, Bools
+from cellward.exact import Bools, Floats
 from cellward.instance import Instance
-from cellward.protect.suppression.problem import CapacityCut, Pattern, SuppressionProblem
+from cellward.protect.suppression.cheap_cells import cheap_cells
+from cellward.protect.suppression.closing import closed
+from cellward.protect.suppression.construction import Construction
+from cellward.protect.suppression.cut_pool import CutPool, Relaxed
+from cellward.protect.suppression.demand import Demand
+from cellward.protect.suppression.equation_cuts import bridges, equation_cuts
+from cellward.protect.suppression.master import Master, strengthened
+from cellward.protect.suppression.problem import Pattern, SuppressionProblem
+from cellward.protect.suppression.separation import Separation
 from cellward.publication.withheld import Withheld
 from cellward.solve.budget import Budget
 
-ENGINE = "cells closed one by one"
-SCALE = 10**6
-"""Weights of cuts are whole numbers over this."""
+ENGINE = "witness tables"
+LITTLE = 1e-3
+"""Bridges are added as long as the bound grows by this part of itself."""
+AUDITS = 4.0
+"""A pattern is made better as long as there is time to judge it so many times over."""
+FEW = 3000
+"""Levels of attackers alike up to which each is separated by itself."""
+MANY = 150_000
+"""Levels of attackers alike from which their tables are left to the auditor."""
 
 
 def search(problem: SuppressionProblem, budget: Budget) -> Pattern:
-    """A safe pattern from which no single cell can be taken."""
-    judged = _judged(problem)
-    withheld = problem.candidate | problem.forced
-    evidence = _shown(judged, withheld, budget)
-    if evidence.missing:
-        if evidence.unsettled:
-            return Pattern("unknown", ENGINE)
-        return Pattern("infeasible", ENGINE, cuts=_bound(problem)[0], reason=evidence.missing[0])
-    moved = _moved(evidence, problem.instance.cells)
-    for i in sorted(np.flatnonzero(withheld & ~problem.forced).tolist(), key=lambda i: (-int(problem.cost[i]), i)):
-        if budget.over:
-            break
-        withheld[i] = False
-        if moved[i]:
-            tried = _shown(judged, withheld, budget)
-            if tried.missing:
-                withheld[i] = True
-            else:
-                moved = _moved(tried, problem.instance.cells)
-    cuts, weights, bound = _bound(problem)
-    cost = int(problem.cost[withheld].sum())
-    status = "optimal" if bound == cost else "feasible"
-    return Pattern(status, ENGINE, withheld, bound, cuts, weights, SCALE)  # type: ignore[arg-type]
+    """A safe pattern, each level of which is shown exactly, with a bound."""
+    return _Search(problem, budget).run()
 
 
-def _judged(problem: SuppressionProblem) -> Instance:
+class _Search:
+    """One problem: its cuts, and the best pattern so far with what shows it."""
+
+    def __init__(self, problem: SuppressionProblem, budget: Budget) -> None:
+        self.problem, self.budget = problem, budget
+        self.judged = _with_levels(problem)
+        self.demand = Demand.of_instance(self.judged, problem.candidate | problem.forced)
+        self.pool = CutPool(problem)
+        self.root: Relaxed | None = None
+        self.word = 0
+        """CP-SAT's bound."""
+        self.known: dict[bytes, list[Witness]] = {}
+        """Tables that show patterns found on the way."""
+
+    def run(self) -> Pattern:
+        self._equations()
+        withheld, evidence = self._first()
+        if evidence.missing:
+            if evidence.unsettled or np.any((self.problem.candidate | self.problem.forced) & ~withheld):
+                return Pattern("unknown", ENGINE)
+            self.pool.add(self._separation().capacity(withheld.astype(float)))
+            return Pattern("infeasible", ENGINE, cuts=tuple(self.pool.stated), reason=evidence.missing[0])
+        withheld, evidence = self._best(withheld, evidence)
+        return self._pattern(withheld, evidence)
+
+    def _best(self, withheld: Bools, evidence: Evidence) -> tuple[Bools, Evidence]:
+        """A better pattern by cuts and a master, where the table is not too large for them, with CP-SAT's word on the least."""
+        cost = int(self.problem.cost[withheld].sum())
+        self.budget.found(float(cost))
+        if self.root is None or len(self.demand.cell) > FEW or self.root.bound >= cost:
+            return withheld, evidence
+        separation = self._separation()
+        self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_half(self.budget.left)))
+        if self.root.bound < cost:
+            master = Master(self.pool, separation, withheld, self._safe, self.budget)
+            master.run()
+            self.word = master.bound
+            if master.best is not withheld:
+                return master.best, self._shown(master.best, self.known[master.best.tobytes()])
+        return withheld, evidence
+
+    def _separation(self) -> Separation:
+        problem = self.problem
+        return Separation(problem.instance.relations, self.demand, problem.forced, self.pool.free, self.budget)
+
+    def _safe(self, withheld: Bools) -> Bools | None:
+        """A safe pattern that grew from this one, shown exactly."""
+        if self.demand.wide.any() and not self._shown(withheld, ()).missing:  # both ways together, however they share
+            self.known[withheld.tobytes()] = []
+            return withheld
+        made = self._made(withheld.astype(float))
+        if not made.free():
+            if not made.build():
+                return None
+            made.trim(self.budget)
+        known = made.pool.only_needed().witnesses
+        if self._shown(made.pattern, known).missing:
+            return None
+        self.known[made.pattern.tobytes()] = known
+        return made.pattern
+
+    def _made(self, guide: Floats) -> Construction:
+        return Construction(self.problem, self.demand, self.budget, np.random.default_rng(self.budget.seed), guide)
+
+    def _equations(self) -> None:
+        """The cuts of single equations, and their relaxation."""
+        relations, forced = self.problem.instance.relations, self.problem.forced
+        if not self.problem.exact_only:
+            self.pool.add(equation_cuts(self.demand, relations, forced))
+        self.root = self.pool.relaxed(self.budget)
+        alone = bridges(relations, forced, self.pool.free)
+        while self.root is not None and self.pool.add(alone, self.root.x) and not self.budget.over:
+            before, found = self.root.bound, self.pool.relaxed(self.budget)
+            if found is None:
+                return
+            self.root = found
+            if found.bound <= before * (1 + LITTLE):
+                return
+
+    def _first(self) -> tuple[Bools, Evidence]:
+        """A first safe pattern; evidence that something is missing where there is none, or no time."""
+        problem, budget = self.problem, self.budget
+        made = self._made(problem.forced.astype(float) if self.root is None else self.root.x)
+        if len(self.demand.cell) > MANY:
+            return cheap_cells(made, self.judged, budget)
+        if made.build():
+            budget.found(float(made.withheld_cost()), None if self.root is None else float(self.root.bound))
+            first, evidence, took = self._judged(made)
+            if not evidence.missing:
+                rest = None if budget.left is None else budget.left - AUDITS * took
+                if rest is not None and rest <= 0:
+                    return first, evidence
+                made.trim(budget.part(rest))
+                better, shown, _ = self._judged(made)
+                return (first, evidence) if shown.missing else (better, shown)
+        everything = problem.candidate | problem.forced
+        evidence = self._shown(everything, made.pool.witnesses)
+        if evidence.missing:
+            return everything, evidence
+        withheld = closed(problem, self.judged, everything, evidence, budget)
+        return withheld, self._shown(withheld, ())
+
+    def _judged(self, made: Construction) -> tuple[Bools, Evidence, float]:
+        """A pattern as it stands, what shows it, and how long that took."""
+        began, withheld = self.budget.spent, made.pattern.copy()
+        evidence = self._shown(withheld, made.pool.only_needed().witnesses)
+        return withheld, evidence, self.budget.spent - began
+
+    def _shown(self, withheld: Bools, known: list[Witness] | tuple[()]) -> Evidence:
+        told = Withheld.of(self.judged.a, np.flatnonzero(withheld))
+        return show_levels(self.judged, told, self.budget.showing, known)
+
+    def _pattern(self, withheld: Bools, evidence: Evidence) -> Pattern:
+        cost = int(self.problem.cost[withheld].sum())
+        root = self.root
+        if root is None:
+            return Pattern("feasible", ENGINE, withheld, 0, evidence=evidence)
+        cuts = tuple(cut for cut, u in zip(self.pool.stated, root.weights, strict=False) if u)
+        weights = tuple(u for u in root.weights if u)
+        bound = max(root.bound, self.word)
+        if bound >= cost:
+            cuts = tuple(self.pool.stated)  # a tree over them may prove it
+            weights = (*root.weights, *[0] * (len(cuts) - len(root.weights)))
+        status = "optimal" if bound >= cost else "feasible"
+        return Pattern(status, ENGINE, withheld, min(bound, cost), cuts, weights, root.scale, evidence=evidence)  # type: ignore[arg-type]
+
+
+def _half(left: float | None) -> float | None:
+    return None if left is None else left / 2
+
+
+def _with_levels(problem: SuppressionProblem) -> Instance:
     """The instance with the levels that count."""
     if not problem.exact_only:
         return problem.instance
     bare = problem.instance.sensitivity.without_levels()
     attackers = tuple(replace(one, levels=None, sums=None) for one in problem.instance.attackers)
     return replace(problem.instance, sensitivity=bare, attackers=attackers)
-
-
-def _shown(instance: Instance, withheld: Bools, budget: Budget) -> Evidence:
-    return show_levels(instance, Withheld.of(instance.a, np.flatnonzero(withheld)), budget.part())
-
-
-def _moved(evidence: Evidence, cells: int) -> Bools:
-    """The cells that some witness moves: closing another leaves every witness."""
-    moved = np.zeros(cells, bool)
-    for one in evidence.shown:
-        moved |= one.witness.shift != 0
-    return moved
-
-
-def _bound(problem: SuppressionProblem) -> tuple[tuple[CapacityCut, ...], tuple[int, ...], int]:
-    """Cuts of single equations, each given as much weight as the costs that are left allow."""
-    instance, cuts, weights, bound = problem.instance, [], [], 0
-    if problem.exact_only:
-        return (), (), 0
-    r, left = instance.relations, problem.cost * SCALE
-    of_cell: dict[int, list[int]] = {}
-    for entry, i in enumerate(r.indices.tolist()):
-        of_cell.setdefault(i, []).append(entry)
-    row = r.row.tolist()
-    free = problem.candidate & ~problem.forced
-    for k, attacker in enumerate(instance.attackers):
-        lo, hi = attacker.narrow(instance.lower, instance.upper)
-        asked = attacker.asked(instance.sensitivity.levels)
-        for p, lpl, upl in zip(asked.cell.tolist(), asked.lpl.tolist(), asked.upl.tolist(), strict=True):
-            for entry in of_cell.get(p, []):
-                j, own = row[entry], int(r.coefs[entry])
-                if abs(own) != 1:
-                    continue
-                _, members, coefs = r.equation(j)
-                for sense, level, way in (("up", upl, -own), ("down", lpl, own)):
-                    row_of, least = {}, level
-                    for i, coef in zip(members, coefs, strict=True):
-                        if i == p:
-                            continue
-                        end, c = (hi, way * coef) if way * coef > 0 else (lo, way * coef)
-                        room = (
-                            NO_BOUND if abs(int(end[i])) == NO_BOUND else abs(c) * abs(int(end[i]) - int(instance.a[i]))
-                        )
-                        if problem.forced[i]:
-                            least -= room
-                        elif free[i] and room:
-                            row_of[i] = room
-                    if least <= 0:
-                        continue
-                    capped = {i: min(room, least) for i, room in row_of.items()}
-                    weight = min((int(left[i]) // coef for i, coef in capped.items()), default=1)
-                    if weight:
-                        for i, coef in capped.items():
-                            left[i] -= weight * coef
-                        bound += weight * least
-                        cuts.append(CapacityCut(k, p, sense, ((j, way),), 1))
-                        weights.append(weight)
-    return tuple(cuts), tuple(weights), -(-bound // SCALE)

@@ -1,0 +1,289 @@
+"""Construction: a safe pattern from tables that show many demands at once; what they move joins the pattern.
+
+The public comes first, a part of its cells at a time, the largest levels first, no two of them in one equation; between two parts, tables that move
+withheld cells alone show what they can. Then all other attackers as if they had put their heads together; then as many of them at once as leave room
+for what is asked of each other; and those still open one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cellward.exact import Bools, Floats
+from cellward.protect.suppression.cheapest_witness import CheapestWitness, Goals
+from cellward.protect.suppression.demand import Demand
+from cellward.protect.suppression.problem import SuppressionProblem
+from cellward.protect.suppression.witness_pool import WitnessPool
+from cellward.solve.budget import Budget
+
+PARTS, FEW_PARTS, LARGE = 20, 6, 20_000
+"""The public's cells are taken in about so many parts, in fewer where the table is large."""
+LEAST_PART = 3
+GAIN = 0.2
+"""Free tables are looked for as long as each shows this part of what is open."""
+KNOWN = 0.9
+"""How much less a cell costs that the cuts ask for, times how far they do."""
+FEW = 0.05
+"""Free tables are not looked for where they serve less than this part of the attackers."""
+AGAIN = 2
+"""Times that a table is sought again with costs by what the last one moves."""
+NEAR = 3000
+"""Cells around few goals that are looked at first."""
+HAIR = 1e-6
+
+
+class Construction:
+    """One pattern in the making, guided by where the relaxation of the cuts lies."""
+
+    def __init__(
+        self, problem: SuppressionProblem, demand: Demand, budget: Budget, rng: np.random.Generator, guide: Floats
+    ) -> None:
+        self.problem, self.demand, self.budget, self.rng = problem, demand, budget, rng
+        self.lp = CheapestWitness(problem.instance.relations, budget)
+        self.cost = np.where(problem.forced, 0, problem.cost) * (1 - KNOWN * guide)
+        self.pattern = problem.forced | (problem.candidate & (guide > 1 - HAIR))
+        self.pool = WitnessPool(demand)
+        self.vague: set[int] = set()
+        """Entries reached by tables that were not brought to exact numbers."""
+
+    def build(self) -> bool:
+        """Withhold cells until everything is shown; False where that does not come about."""
+        demand = self.demand
+        if demand.public.any():
+            self.cover(demand.public)
+        if not demand.public.all():
+            self.cover(np.ones(len(demand.groups), bool), free=True)
+            for free in (True, False) if self._large else (True, True, False):
+                self._compatible(free=free)
+        self.one_by_one()
+        return not self._open.any()
+
+    def _compatible(self, *, free: bool) -> None:
+        """Attackers of whom something is open, as many at once as have room for what is asked of each other."""
+        d = self.demand
+        left = np.unique(d.of[self._open])
+        many = len(left)
+        while len(left) and not self.budget.over:
+            chosen = d.compatible(self.rng.permutation(left), self._open)
+            if free and int(chosen.sum()) < FEW * many:
+                return
+            self.cover(chosen, free=free)
+            left = left[~chosen[left]]
+            left = left[np.isin(left, d.of[self._open])]
+
+    @property
+    def _large(self) -> bool:
+        return len(self.pattern) > LARGE
+
+    @property
+    def _open(self) -> Bools:
+        up, down = self.pool.open
+        out = up | down
+        out[list(self.vague)] = False
+        return out
+
+    # ---- many at once ----------------------------------------------------------------------------------------------------------------------
+
+    def cover(self, chosen: Bools, *, free: bool = False) -> None:
+        """Show what is open of these attackers by tables that none of them can rule out, as far as that is possible together; ``free``: and moves
+        withheld cells alone."""
+        room = self.demand.rooms(chosen)
+        even = np.broadcast_to(room.min(axis=0), room.shape)
+        ways = ((even, 0), (room, 1), (room, -1))
+        for rooms, way in ways:
+            self._push(chosen, rooms, way)
+        for rooms, way in () if free else ways:
+            self._pay(chosen, rooms, way)
+
+    def _pay(self, chosen: Bools, room: Floats, way: int) -> None:
+        """Tables that move other cells too, a part of the goals at a time."""
+        size: int | None = None
+        while not self.budget.over:
+            goals = self._goals(chosen, room, way)
+            if not len(goals.cell):
+                return
+            if size is None:
+                size = max(-(-len(goals.cell) // (FEW_PARTS if self._large else PARTS)), LEAST_PART)
+            picked = goals.take(self._apart(goals, size))
+            rooms = self._around(picked, room)
+            cost = np.where(self.pattern, 0.0, self.cost)
+            z = self.lp.hard(cost, rooms, picked)
+            if z is None:
+                picked = self._possible(picked, room)
+                z = self.lp.hard(cost, room, picked) if len(picked.cell) else None
+            if z is None or not self._take(self._leaner(z, cost, rooms, picked)):
+                return
+            self._push(chosen, room, way)
+
+    def _push(self, chosen: Bools, room: Floats, way: int) -> None:
+        """Tables that move withheld cells alone."""
+        while not self.budget.over:
+            before = self.pool.many_open
+            goals = self._goals(chosen, np.where(self.pattern, room, 0.0), way)
+            if not len(goals.cell):
+                return
+            if not way:
+                goals = Goals(goals.cell, goals.level, self.rng.choice([-1.0, 1.0], len(goals.cell)))
+            z = self.lp.soft(self.cost, self._around(goals, np.where(self.pattern, room, 0.0)), goals)
+            if z is None or not self._take(z) or before - self.pool.many_open <= GAIN * before:
+                return
+
+    def _goals(self, chosen: Bools, room: Floats, way: int) -> Goals:
+        """Cells of which something is open to these and has room, as far as it must be moved; ``way`` 0: both ways at once."""
+        d = self.demand
+        up, down = self.pool.open
+        level = np.zeros(room.shape[1])
+        mine = chosen[d.of]
+        for sense, open_, much in ((1, up, d.up), (-1, down, d.down)):
+            if way in (0, sense):
+                at = open_ & mine
+                np.maximum.at(level, d.cell[at], much[at].astype(float))
+        limit = room.min(axis=0) if not way else room[1 if way > 0 else 0]
+        cell = np.flatnonzero((level > 0) & (level <= limit))
+        sign = np.full(len(cell), 1.0 if way >= 0 else -1.0)
+        return Goals(cell, level[cell], sign)
+
+    def _apart(self, goals: Goals, size: int) -> Bools:
+        """Some of the goals, the largest first, no two in one equation."""
+        r = self.problem.instance.relations
+        ptr, entry = r.by_cell
+        used, out, many = np.zeros(r.equations, bool), np.zeros(len(goals.cell), bool), 0
+        for k in np.argsort(-goals.level, kind="stable").tolist():
+            i = int(goals.cell[k])
+            rows = r.row[entry[ptr[i] : ptr[i + 1]]]
+            if not used[rows].any():
+                used[rows], out[k], many = True, True, many + 1
+                if many == size:
+                    break
+        return out
+
+    def _possible(self, goals: Goals, room: Floats) -> Goals:
+        """Those that can be reached together, whatever it costs."""
+        z = self.lp.soft(0 * self.cost, room, goals)
+        if z is None:
+            return goals.take(np.zeros(len(goals.cell), bool))
+        return goals.take(goals.sign * z[goals.cell] >= goals.level * (1 - HAIR))
+
+    def _around(self, goals: Goals, room: Floats) -> Floats:
+        """The rooms near the goals, where these are few; all of them otherwise."""
+        if 100 * len(goals.cell) > NEAR or room.shape[1] <= NEAR:
+            return room
+        free = np.asarray((room[0] > 0) | (room[1] > 0))
+        return np.where(self.lp.near(goals.cell, free, NEAR), room, 0.0)
+
+    def _leaner(self, z: Floats, cost: Floats, room: Floats, goals: Goals) -> Floats:
+        """A table that moves cheaper cells, by costs that fall with how far the last one moves each."""
+        for _ in range(1 if self._large else AGAIN):
+            again = self.lp.hard(cost / (np.abs(z) + 1), room, goals)
+            if again is None or self._added(again) >= self._added(z):
+                break
+            z = again
+        return z
+
+    def _added(self, z: Floats) -> float:
+        return float(self.cost[(np.abs(z) > HAIR) & ~self.pattern].sum())
+
+    def _take(self, z: Floats) -> bool:
+        """Withhold what a table moves; False where it is no table in exact numbers."""
+        witness = self.lp.exact(z)
+        if witness is None:
+            return False
+        self.pattern |= witness.shift != 0
+        self.pool.add(witness)
+        return True
+
+    # ---- one by one ------------------------------------------------------------------------------------------------------------------------
+
+    def one_by_one(self) -> None:
+        """What is open after all, each by itself."""
+        for e in np.flatnonzero(self._open).tolist():
+            for way, much in ((0, self.demand.up), (1, self.demand.down)):
+                if self.budget.over:
+                    return
+                if self.pool.open[way][e] and not self._alone(e, way, float(much[e])):
+                    return
+
+    def _alone(self, e: int, way: int, level: float) -> bool:
+        """One way of one entry; False where no table reaches it."""
+        chosen = np.zeros(len(self.demand.groups), bool)
+        chosen[self.demand.of[e]] = True
+        room = self.demand.rooms(chosen)
+        goal = Goals(self.demand.cell[e : e + 1], np.array([level]), np.array([1.0 - 2 * way]))
+        cost = np.where(self.pattern, 0.0, self.cost)
+        for rooms in (self._around(goal, room), room):
+            z = self.lp.hard(cost, rooms, goal)
+            if z is not None:
+                z = self._leaner(z, cost, rooms, goal)
+                if not self._take(z) or self.pool.open[way][e]:
+                    self.pattern |= np.abs(z) > HAIR
+                    self.vague.add(e)
+                return True
+            if rooms is room:
+                break
+        return False
+
+    def complete(self, cells: Sequence[int], budget: Budget) -> None:
+        """Withhold what it takes to show the public's levels of these cells, as far as they can be reached."""
+        public = self.demand.public[self.demand.of]
+        for e in np.flatnonzero(public & np.isin(self.demand.cell, np.unique(cells))).tolist():
+            for way, much in ((0, self.demand.up), (1, self.demand.down)):
+                if self.pool.open[way][e] and not budget.over:
+                    self._alone(e, way, float(much[e]))
+
+    # ---- cheaper ---------------------------------------------------------------------------------------------------------------------------
+
+    def trim(self, budget: Budget) -> None:
+        """Print cells again that can be spared, the dearest first: what a table showed that moves the cell is to be shown by others."""
+        true_cost = self.problem.cost
+        self._forget_idle()
+        for i in sorted(np.flatnonzero(self.pattern & ~self.problem.forced).tolist(), key=lambda i: (-true_cost[i], i)):
+            if budget.over:
+                return
+            if self.pattern[i]:
+                self._spare(i)
+
+    def _spare(self, i: int) -> None:
+        kept = self.pattern.copy(), self.pool, self.vague.copy()
+        self.pattern[i] = False
+        self.pool = self.pool.without(self.pattern)
+        if not self.free():
+            self.pattern, self.pool, self.vague = kept
+        else:
+            self._forget_idle()
+
+    def _forget_idle(self) -> None:
+        """Print what no table moves that is needed."""
+        if not self.vague:
+            self.pool = self.pool.only_needed()
+            self.pattern = self.problem.forced | self.pool.moved
+
+    def free(self) -> bool:
+        """Whether tables that move withheld cells alone show everything."""
+        while open_ := self.pool.many_open:
+            if self.budget.over:
+                return False
+            chosen = self.demand.compatible(np.unique(self.demand.of[self._open]), self._open)
+            self.cover(chosen, free=True)
+            e = np.flatnonzero(self._open & chosen[self.demand.of])[:1].tolist()
+            if e and not all(self._free_alone(e[0], way) for way in (0, 1)):
+                return False
+            if self.pool.many_open == open_:
+                return False
+        return True
+
+    def _free_alone(self, e: int, way: int) -> bool:
+        if not self.pool.open[way][e]:
+            return True
+        chosen = np.zeros(len(self.demand.groups), bool)
+        chosen[self.demand.of[e]] = True
+        level = float((self.demand.up, self.demand.down)[way][e])
+        goal = Goals(self.demand.cell[e : e + 1], np.array([level]), np.array([1.0 - 2 * way]))
+        room = np.where(self.pattern, self.demand.rooms(chosen), 0.0)
+        z = self.lp.hard(self.cost, room, goal)
+        return z is not None and self._take(z) and not self.pool.open[way][e]
+
+    def withheld_cost(self) -> int:
+        """What the pattern costs."""
+        return int(self.problem.cost[self.pattern & ~self.problem.forced].sum())

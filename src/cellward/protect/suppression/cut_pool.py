@@ -1,0 +1,157 @@
+"""CutPool: cuts that every safe pattern keeps (bridges: every least one), their linear relaxation, and the bound that its prices prove exactly.
+
+Legend: a cut is Σ coef·x ≥ least, x_i = 1 where cell i is withheld; u ≥ 0 the weights of cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from cellward.audit.pattern_bound import Cuts, DerivedCut
+from cellward.errors import SolverError
+from cellward.exact import Bools, Floats
+from cellward.protect.suppression.problem import CapacityCut, SuppressionProblem
+from cellward.publication.allowed import AllowedSet
+from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
+from cellward.solve.highs import solve_lp
+from cellward.solve.model import LinearModel
+
+DIGITS = 6
+"""Of the weights of cuts."""
+HAIR = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """The linear relaxation of the cuts: x of all cells, and the bound with the weights (over ``scale``) that prove it."""
+
+    x: Floats
+    bound: int
+    weights: tuple[int, ...]
+    scale: int
+
+
+class CutPool:
+    """Cuts of one problem, each once."""
+
+    def __init__(self, problem: SuppressionProblem) -> None:
+        self.problem = problem
+        lo = problem.forced.astype(np.int64)
+        hi = (problem.candidate | problem.forced).astype(np.int64)
+        self._derive = Cuts(problem.instance, AllowedSet(lo, hi, hi - lo))
+        self.free: Bools = np.asarray(hi > lo)
+        self.stated: list[CapacityCut] = []
+        self.derived: list[DerivedCut] = []
+        self._seen: set[tuple[Any, ...]] = set()
+        self.refuted = False
+        """Whether a cut asks for more than all cells give: no pattern is safe."""
+
+    def add(self, cuts: Iterable[CapacityCut], against: Floats | None = None) -> int:
+        """Take cuts in, and say how many are new; ``against``: only those that these x do not keep."""
+        many = 0
+        for cut in cuts:
+            made = self._derive.derive(self.content(cut))
+            if made is None:
+                continue
+            if against is not None and _slack(made, against) >= -HAIR * max(made.least, 1):
+                continue
+            key = (made.least, *sorted(made.row.items()))
+            if key not in self._seen:
+                self._seen.add(key)
+                self.stated.append(cut)
+                self.derived.append(made)
+                many += 1
+                self.refuted |= sum(coef for coef in made.row.values() if coef > 0) < made.least
+        return many
+
+    def content(self, cut: CapacityCut) -> Mapping[str, Any]:
+        """A cut as the certificate states it, but for the attacker's name."""
+        used = sorted(cut.multipliers)
+        return {
+            "attacker": self.problem.instance.attackers[cut.attacker].name,
+            "cell": cut.cell,
+            "sense": "bridge" if self.problem.exact_only else cut.sense,
+            "scale": cut.scale,
+            "equation": [j for j, _ in used],
+            "multiplier": [x for _, x in used],
+        }
+
+    def model(self, *, whole: bool = False) -> tuple[LinearModel, list[int]]:
+        """Least Σ w·x over the cuts, each divided by its right-hand side where floats are to see it, and the cells of the columns."""
+        cells = sorted({i for cut in self.derived for i in cut.row})
+        place = {i: k for k, i in enumerate(cells)}
+        size = [gcd(cut.least, *cut.row.values()) or 1 if whole else max(cut.least, 1) for cut in self.derived]
+        cost = self.problem.cost[cells].astype(float)
+        return (
+            LinearModel(
+                cost=cost,
+                lower=np.zeros(len(cells)),
+                upper=np.ones(len(cells)),
+                indptr=np.concatenate(([0], np.cumsum([len(cut.row) for cut in self.derived]))).astype(np.int64),
+                indices=np.array([place[i] for cut in self.derived for i in cut.row], np.int64),
+                coefs=np.array([c / s for cut, s in zip(self.derived, size, strict=True) for c in cut.row.values()]),
+                row_lower=np.array([cut.least / s for cut, s in zip(self.derived, size, strict=True)]),
+                row_upper=np.full(len(self.derived), np.inf),
+                integer=np.ones(len(cells), bool) if whole else None,
+            ),
+            cells,
+        )
+
+    def relaxed(self, budget: Budget) -> Relaxed | None:
+        """The relaxation; None where the solver has no answer."""
+        x = self.problem.forced.astype(float)
+        if not self.derived:
+            return Relaxed(x, 0, (), 1)
+        model, cells = self.model()
+        largest = max(float(model.cost.max(initial=0.0)), 1.0)
+        scaled = LinearModel(
+            cost=model.cost / largest * 1e4,
+            lower=model.lower,
+            upper=model.upper,
+            indptr=model.indptr,
+            indices=model.indices,
+            coefs=model.coefs,
+            row_lower=model.row_lower,
+            row_upper=model.row_upper,
+        )
+        try:
+            found = ask(solve_lp, scaled, columns=model.columns, rows=model.rows, budget=budget)
+        except SolverError:
+            return None
+        if found.x is None or found.row_duals is None:
+            return None
+        x[cells] = np.clip(found.x, 0.0, 1.0)
+        scale = 10 ** (DIGITS + len(str(max(cut.least for cut in self.derived))))
+        prices = np.maximum(found.row_duals, 0.0) * (largest / 1e4)
+        weights = tuple(
+            int(price / max(cut.least, 1) * scale) for price, cut in zip(prices.tolist(), self.derived, strict=True)
+        )
+        return Relaxed(x, self._proven(weights, scale), weights, scale)
+
+    def _proven(self, weights: tuple[int, ...], scale: int) -> int:
+        """What these weights prove of the cost of every safe pattern, in whole numbers."""
+        gain: dict[int, int] = {}
+        right = 0
+        for cut, u in zip(self.derived, weights, strict=True):
+            if u:
+                right += u * cut.least
+                for i, coef in cut.row.items():
+                    gain[i] = gain.get(i, 0) + u * coef
+        cost = self.problem.cost
+        over = sum(max(0, g - scale * int(cost[i])) for i, g in gain.items())
+        return max(0, -(-(right - over) // scale))
+
+    def kept_by(self, withheld: Bools) -> bool:
+        """Whether a pattern keeps all cuts."""
+        x = withheld.astype(float)
+        return all(_slack(cut, x) >= 0 for cut in self.derived)
+
+
+def _slack(cut: DerivedCut, x: Floats) -> float:
+    return float(sum(coef * float(x[i]) for i, coef in cut.row.items()) - cut.least)

@@ -1,0 +1,84 @@
+"""Master: the least pattern over a growing pool of cuts; where it is not safe, the attackers who see through it give more of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cellward.errors import SolverError
+from cellward.exact import Bools
+from cellward.protect.suppression.cut_pool import CutPool, Relaxed
+from cellward.protect.suppression.separation import Separation
+from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
+from cellward.solve.cpsat import solve_cpsat
+
+STALLED, LITTLE = 3, 1e-4
+"""The root is left after so many rounds in which the bound grows by no more than this part of itself."""
+FIRST_WORK, MOST_WORK = 1.0, 32.0
+"""What CP-SAT may spend on a pattern, by its own measure; twice as much each time that brings none that is cheaper than the best, up to a limit."""
+Safe = Callable[[Bools], Bools | None]
+"""What a pattern becomes once it is safe: itself, or one that grew from it; None where none did."""
+
+
+def strengthened(pool: CutPool, root: Relaxed, separation: Separation, most: int, budget: Budget) -> Relaxed:
+    """The relaxation with cuts of attackers' prices, until they have none left, bring little, or prove what a pattern costs (``most``)."""
+    little = 0
+    while not budget.over and root.bound < most and little < STALLED:
+        new = pool.add(separation.capacity(root.x), root.x)
+        new += pool.add(separation.bridges(root.x), root.x)
+        found = pool.relaxed(budget) if new else None
+        if found is None:
+            break
+        little = little + 1 if found.bound <= root.bound * (1 + LITTLE) else 0
+        root = found if found.bound >= root.bound else Relaxed(found.x, root.bound, root.weights, root.scale)
+    return root
+
+
+class Master:
+    """The search for the least pattern; ``best`` is safe, ``bound`` CP-SAT's word on what none costs less than."""
+
+    def __init__(self, pool: CutPool, separation: Separation, best: Bools, safe: Safe, budget: Budget) -> None:
+        self.pool, self.separation, self.best, self.safe, self.budget = pool, separation, best, safe, budget
+        self.cost = pool.problem.cost
+        self.bound = 0
+        self.work = FIRST_WORK
+
+    def run(self) -> None:
+        """Until the best is proven to be the least, or the time is up."""
+        while not self.budget.over and self.bound < self._of(self.best) and self.work <= MOST_WORK:
+            x = self._least()
+            if x is None:
+                return
+            if self._of(x) >= self._of(self.best):
+                self.work *= 2
+                continue
+            new = self.pool.add(self.separation.capacity(x.astype(float)), x.astype(float))
+            new += self.pool.add(self.separation.bridges(x.astype(float)), x.astype(float))
+            grown = self.safe(x)
+            if grown is not None and self._of(grown) < self._of(self.best):
+                self.best = grown
+                self.budget.found(float(self._of(grown)))
+            elif not new:
+                return
+
+    def _of(self, withheld: Bools) -> int:
+        return int(self.cost[withheld].sum())
+
+    def _least(self) -> Bools | None:
+        """The least pattern that keeps the cuts found so far, and the bound that comes with it."""
+        model, cells = self.pool.model(whole=True)
+        start = self.best[cells].astype(float)
+        try:
+            part = self.budget.part()
+            found = ask(solve_cpsat, model, columns=model.columns, budget=part, start=start, work=self.work)
+        except SolverError:
+            return None
+        if np.isfinite(found.bound):
+            self.bound = max(self.bound, int(found.bound))
+        if found.x is None:
+            return None
+        x = self.pool.problem.forced.copy()
+        x[np.array(cells, np.int64)[found.x > 0.5]] = True
+        return x

@@ -1,0 +1,140 @@
+"""Separation: cuts that a point does not keep, from the prices of attackers' problems in which each cell may move as far as it is withheld.
+
+Legend: x_i between 0 and 1, how far cell i is withheld; min ∓z_p over M·z = 0, −below·x ≤ z ≤ above·x, whose prices y are the multipliers of a cut.
+Cells with x = 0 are left out of the problems, which makes these small: whatever the multipliers, the cut holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cellward.errors import SolverError
+from cellward.exact import Bools, Floats, Ints
+from cellward.protect.suppression.demand import Demand
+from cellward.protect.suppression.problem import CapacityCut
+from cellward.solve.ask import ask
+from cellward.solve.budget import Budget
+from cellward.solve.highs import solve_lp
+from cellward.solve.model import LinearModel
+from cellward.table.relations import Relations
+
+DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840)
+COARSE = 10**4
+"""The denominator of prices that none of these fits."""
+NEAR = 1e-6
+NESTED = 3
+"""Cuts of one requirement at one point."""
+
+
+class Separation:
+    """Attackers' problems of one system of equations."""
+
+    def __init__(self, relations: Relations, demand: Demand, forced: Bools, free: Bools, budget: Budget) -> None:
+        self.demand, self.forced, self.free, self.budget = demand, forced, free, budget
+        keep = np.ones(relations.equations, bool)
+        keep[relations.redundant] = False
+        self.equation = np.flatnonzero(keep)
+        self.rows = relations.take(self.equation)
+        self.quiet: set[tuple[int, int]] = set()
+        """Ways of entries that the last points reached: they are not asked again until all others do too."""
+
+    def capacity(self, x: Floats) -> Iterator[CapacityCut]:
+        """For each way of each entry that these x do not reach, the cuts of its prices; those that were reached before are asked last."""
+        found, active = 0, self._active(x)
+        for asked in (False, True):
+            for e in range(len(self.demand.cell)):
+                for way, much in enumerate((self.demand.upl, self.demand.lpl, self.demand.wide)):
+                    if much[e] <= 0 or ((e, way) in self.quiet) != asked or self.budget.over:
+                        continue
+                    cuts = list(self._capacity(e, way, float(much[e]), x, active))
+                    found += len(cuts)
+                    yield from cuts
+                    (self.quiet.discard if cuts else self.quiet.add)((e, way))
+            if found:
+                return
+
+    def _capacity(self, e: int, way: int, level: float, x: Floats, active: _Active) -> Iterator[CapacityCut]:
+        """The cut of one requirement, and those that are left when its cells count as withheld."""
+        chosen = np.zeros(len(self.demand.groups), bool)
+        chosen[self.demand.of[e]] = True
+        p, sign, sense = int(self.demand.cell[e]), -1.0 if way == 1 else 1.0, ("up", "down", "slide")[way]
+        soft = np.where(self.forced, 1.0, x)
+        rooms = self.demand.rooms(chosen)
+        if sense == "slide":  # between two tables each cell moves by both rooms together
+            rooms = np.broadcast_to(rooms.sum(axis=0), rooms.shape)
+        rooms = np.minimum(rooms, level)
+        for nested in range(NESTED):
+            found = active.most(p, sign, rooms * soft, self.budget)
+            if found is None or found[0] >= level * (1 - NEAR):
+                return
+            prices = self._rounded(found[1])
+            yield self._cut(self.demand.groups[int(self.demand.of[e])].members[0], p, sense, *prices)
+            if nested + 1 < NESTED:
+                slope = np.bincount(self.rows.indices, self.rows.coefs * found[1][self.rows.row], minlength=len(soft))
+                slope[p] += sign
+                soft = np.where((np.abs(slope) > NEAR) & self.free, 1.0, soft)
+                active = self._active(soft)
+
+    def bridges(self, x: Floats) -> Iterator[CapacityCut]:
+        """For each cell that is withheld further than cells around it allow, the bridge of its prices."""
+        active, far = self._active(x), float(len(x))
+        room = np.where(self.free, x, far * self.forced)
+        for i in np.flatnonzero(self.free & (x > NEAR)).tolist():
+            if self.budget.over:
+                return
+            mine = room.copy()
+            mine[i] = far
+            found = active.most(i, 1.0, np.stack((mine, mine)), self.budget)
+            if found is not None and found[0] < x[i] - NEAR:
+                yield self._cut(0, i, "bridge", *self._rounded(found[1]))
+
+    def _active(self, x: Floats) -> _Active:
+        return _Active(self.rows, np.flatnonzero(self.forced | (self.free & (x > NEAR))))
+
+    def _rounded(self, prices: Floats) -> tuple[Ints, int]:
+        """Prices as whole numbers over their scale."""
+        for d in (*DENOMINATORS, COARSE):
+            near = np.rint(prices * d)
+            if float(np.abs(near - prices * d).max(initial=0.0)) < NEAR * d:
+                break
+        return near.astype(np.int64), d
+
+    def _cut(self, attacker: int, p: int, sense: str, multipliers: Ints, scale: int) -> CapacityCut:
+        used = np.flatnonzero(multipliers)
+        pairs = zip(self.equation[used].tolist(), multipliers[used].tolist(), strict=True)
+        return CapacityCut(attacker, p, sense, tuple(pairs), scale)
+
+
+class _Active:
+    """The equations between the cells that count as withheld."""
+
+    def __init__(self, rows: Relations, cells: Ints) -> None:
+        self.cells, self.equations = cells, rows.equations
+        place = np.full(rows.cells, -1, np.int64)
+        place[cells] = np.arange(len(cells))
+        inside = place[rows.indices] >= 0
+        self.place = place
+        self.row, at = np.unique(rows.row[inside], return_inverse=True)
+        self.indptr = np.concatenate(([0], np.cumsum(np.bincount(at, minlength=len(self.row))))).astype(np.int64)
+        self.indices, self.coefs = place[rows.indices[inside]], rows.coefs[inside].astype(float)
+
+    def most(self, p: int, sign: float, room: Floats, budget: Budget) -> tuple[float, Floats] | None:
+        """How far cell p can be moved, and the prices of all equations."""
+        cost = np.zeros(len(self.cells))
+        cost[self.place[p]] = -sign
+        sides = np.zeros(len(self.row))
+        model = LinearModel(
+            cost=cost, lower=-room[0][self.cells], upper=room[1][self.cells], indptr=self.indptr, indices=self.indices,
+            coefs=self.coefs, row_lower=sides, row_upper=sides,
+        )  # fmt: skip
+        try:
+            found = ask(solve_lp, model, columns=len(cost), rows=len(sides), budget=budget)
+        except SolverError:
+            return None
+        if found.x is None or found.row_duals is None:
+            return None
+        prices = np.zeros(self.equations)
+        prices[self.row] = found.row_duals
+        return -found.objective, prices

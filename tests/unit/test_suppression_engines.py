@@ -1,0 +1,135 @@
+"""The engines of suppression: demands, tables that show them, cuts that hold of every safe pattern, and patterns that are least."""
+
+import numpy as np
+import pytest
+from safe_patterns import is_safe, least, patterns
+
+import cellward as cw
+from cellward.audit.ends import Witness
+from cellward.instance import Instance
+from cellward.protect.suppression.construction import Construction
+from cellward.protect.suppression.cut_pool import CutPool
+from cellward.protect.suppression.demand import Demand
+from cellward.protect.suppression.equation_cuts import bridges, equation_cuts
+from cellward.protect.suppression.problem import SuppressionProblem
+from cellward.protect.suppression.search import search
+from cellward.protect.suppression.separation import Separation
+from cellward.protect.suppression.witness_pool import WitnessPool
+from cellward.solve.budget import Budget
+from cellward.table.sensitivity import Sensitivity
+
+
+def problem_of(table, attackers=None, zeros="published"):
+    """The problem of a table with values as costs."""
+    instance = Instance.of(table, weights="value", attackers=attackers)
+    method = cw.CellSuppression(zeros=zeros)
+    forced = method.hidden(instance)
+    cost = np.where(forced, 0, instance.weight)
+    return SuppressionProblem(instance, cost, method.candidate(instance), forced)
+
+
+def grid(seed, shape=(2, 3), risk=2, spl=0):
+    rng = np.random.default_rng([seed, 30])
+    table = cw.Table.from_array(rng.integers(1, 9, shape))
+    cells = np.sort(rng.choice(np.flatnonzero(table.relations.height == 0), risk, replace=False))
+    level = np.minimum(rng.integers(1, 4, risk), table.scaled[cells])
+    return table.with_sensitivity(Sensitivity.of(table.cells, cells, level, level, np.full(risk, spl)))
+
+
+def safe_patterns_of(problem):
+    free, forced = problem.candidate, problem.forced
+    return [one for one in patterns(free, forced) if is_safe(problem.instance, one)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cuts_hold_of_every_safe_pattern_and_bridges_of_the_least(seed):
+    table = grid(seed, spl=seed % 3 * 4)
+    problem = problem_of(table, [cw.Attacker.external(), cw.Attacker.knowing(table, "insider", exactly=[seed % 6])])
+    demand = Demand.of_instance(problem.instance, problem.candidate | problem.forced)
+    pool = CutPool(problem)
+    pool.add(equation_cuts(demand, problem.instance.relations, problem.forced))
+    separation = Separation(problem.instance.relations, demand, problem.forced, pool.free, Budget())
+    x = np.random.default_rng(seed).random(problem.instance.cells)
+    pool.add(separation.capacity(x))
+    levels = len(pool.derived)
+    pool.add(bridges(problem.instance.relations, problem.forced, pool.free))
+    pool.add(separation.bridges(x))
+    safe = safe_patterns_of(problem)
+    costs = [int(problem.cost[list(one)].sum()) for one in safe]
+    for k, cut in enumerate(pool.derived):
+        for one, cost in zip(safe, costs, strict=True):
+            if k < levels or cost == min(costs):
+                assert sum(coef for i, coef in cut.row.items() if one[i]) >= cut.least
+    relaxed = pool.relaxed(Budget())
+    assert not safe or relaxed.bound <= min(costs)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_small_searches_end_with_the_least_pattern(seed):
+    table = grid(seed, spl=seed % 2 * 5)
+    problem = problem_of(table)
+    found = search(problem, Budget())
+    best = least(problem.instance, problem.candidate, problem.forced)
+    if best is None:
+        assert found.status == "infeasible"
+        return
+    cost = int(problem.cost[found.withheld].sum())
+    assert is_safe(problem.instance, tuple(found.withheld.tolist()))
+    assert found.bound <= best <= cost
+    if not seed % 2:  # what cuts say of widths does not always prove a pattern least
+        assert (found.status, cost, found.bound) == ("optimal", best, best)
+
+
+def test_a_construction_shows_all_that_is_asked_and_trims_to_what_is_needed():
+    table = grid(3, (8, 9), 12)
+    insiders = [cw.Attacker.knowing(table, f"insider {i}", exactly=[int(i)]) for i in table.sensitivity.unsafe]
+    problem = problem_of(table, [cw.Attacker.external(), *insiders])
+    demand = Demand.of_instance(problem.instance, problem.candidate | problem.forced)
+    guide = problem.forced.astype(float)
+    made = Construction(problem, demand, Budget(), np.random.default_rng(0), guide)
+    assert made.build()
+    first = made.withheld_cost()
+    made.trim(Budget())
+    assert made.pool.many_open == 0 and made.withheld_cost() <= first
+    assert is_safe(problem.instance, tuple(made.pattern.tolist()))
+    r = problem.instance.relations
+    for one in made.pool.witnesses:
+        assert not r.sums(r.coefs * one.shift[r.indices]).any()
+        assert not one.shift[~made.pattern].any()
+
+
+def test_widths_are_asked_as_moves_that_the_rooms_allow():
+    table = cw.Table.from_array([3, 5, 7], upper=[3, 9, 99, 99])
+    table = table.with_sensitivity(Sensitivity.of(table.cells, [0, 1], np.zeros(2, int), np.zeros(2, int), [2, 6]))
+    demand = Demand.of_instance(Instance.of(table), np.ones(table.cells, bool))
+    assert demand.up.tolist() == [0, 4] and demand.down.tolist() == [2, 2]
+    assert demand.wide.tolist() == [2, 6]
+
+
+def test_attackers_are_shown_tables_that_leave_what_they_know():
+    table = grid(1, (2, 3), 2)
+    cell = int(table.sensitivity.unsafe[0])
+    known = cw.Attacker.knowing(table, "insider", exactly=[cell])
+    instance = Instance.of(table, attackers=[cw.Attacker.external(), known])
+    demand = Demand.of_instance(instance, np.ones(table.cells, bool))
+    shift = np.zeros(table.cells, np.int64)
+    shift[cell] = 10**6
+    up, _ = demand.reached(Witness(shift))
+    assert {int(g) for g in demand.of[up & (demand.cell == cell)]} == {0}
+    pool = WitnessPool(demand)
+    pool.add(Witness(shift))
+    assert len(pool.witnesses) == 1  # its mirror image would be negative
+    assert not pool.without(np.zeros(table.cells, bool)).witnesses
+
+
+def test_the_same_question_has_the_same_answer():
+    table = grid(5, (7, 7), 9)
+    first, second = (cw.CellSuppression().protect(table) for _ in range(2))
+    assert first.publication.withheld.tolist() == second.publication.withheld.tolist()
+    assert first.bound == second.bound
+
+
+def test_time_that_is_up_leaves_a_safe_pattern_or_none():
+    table = grid(6, (12, 12), 20)
+    p = cw.CellSuppression().protect(table, time_limit_s=1)
+    assert p.publication is None or (p.protected and p.release())
