@@ -7,6 +7,7 @@ import pytest
 
 import cellward as cw
 from cellward.audit.leaf_moves import CHOICES, PARTNERS
+from cellward.solve.budget import Budget
 from cellward.solve.packing import Lists, pack
 
 
@@ -19,7 +20,7 @@ def packed(table, room, goals, seed=0):
     """A copy of the true table after packing, the bounds that were left, and which goals were reached."""
     y, lo, hi = table.scaled.copy(), table.scaled - room, table.scaled + room
     kept = lo.copy(), hi.copy()
-    reached = pack(*lists(table), y, lo, hi, goals, choices=CHOICES, partners=PARTNERS, seed=seed)
+    reached = pack(*lists(table), y, lo, hi, goals, choices=CHOICES, partners=PARTNERS, seed=seed, budget=Budget())
     return y, kept, reached
 
 

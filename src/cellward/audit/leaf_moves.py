@@ -71,7 +71,7 @@ class LeafMoves:
             before = ends.many_open
             if not before:
                 return
-            y = Packing(self, start, (ends.outer[LOW], ends.outer[HIGH]), rng, local).reach(ends)
+            y = Packing(self, start, (ends.outer[LOW], ends.outer[HIGH]), rng, local).reach(ends, budget)
             if not ends.region.contains(y):
                 return
             ends.see(y)
@@ -98,7 +98,7 @@ class Packing:
         self.lo = np.maximum(bounds[LOW], start - FAR)
         self.hi = np.minimum(bounds[HIGH], start + FAR)
 
-    def reach(self, ends: Ends) -> Ints:
+    def reach(self, ends: Ends, budget: Budget) -> Ints:
         """With as many of the open ends reached as were found to go together."""
         (low, high), goals = ends.open, ends.enough
         cell = np.concatenate((np.flatnonzero(low), np.flatnonzero(high)))
@@ -117,6 +117,7 @@ class Packing:
             choices=CHOICES,
             partners=PARTNERS,
             seed=seed,
+            budget=budget,
         )
         if self.local is not None:
             for k in np.flatnonzero(~reached).tolist():

@@ -45,7 +45,8 @@ class Annealing:
     least: Ints
 
     def run(self, up: Bools, off: Ints, budget: Budget, passes: int) -> Bools:
-        """The leaves at their upper value in the best table found; ``off``: what the sums are off while the leaves are as in ``up``."""
+        """The leaves at their upper value in the best table found; ``off``: what the sums are off while the leaves are as in ``up``. As they are where
+        there is no time to compile."""
         if not len(up):
             return up
         rows, columns = self.sums.tocsr(), self.sums.tocsc()
@@ -54,7 +55,9 @@ class Annealing:
         u, d = up.astype(np.int8), off.astype(np.int64)
         state = np.array([2 * budget.seed + 1], np.uint64)
         fixed = (*lists, self.turn.astype(np.int64), self.base.astype(np.int64), self.weight, dear, self.least)
-        proposals = compiled(_proposals)
+        proposals = compiled(_proposals, budget, *fixed, u, d, state, len(u), 0.0, FAR[0], PAIRS)
+        if proposals is None:
+            return up
         usual = proposals(*fixed, u.copy(), d.copy(), state, len(u), 0.0, FAR[0], PAIRS)
         many = max(len(u), ROUND)
         rounds = max(passes * len(u) // many, 1)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cellward.exact import Bools, Ints
+from cellward.solve.budget import Budget
 from cellward.solve.compiled import compiled
 
 LONGEST = 8
@@ -33,16 +34,19 @@ class Lists(NamedTuple):
 
 def pack(
     above: Lists, below: Lists, y: Ints, lo: Ints, hi: Ints, goals: tuple[Ints, Ints, Ints],
-    *, choices: int, partners: int, seed: int,
+    *, choices: int, partners: int, seed: int, budget: Budget,
 ) -> Bools:  # fmt: skip
     """Bring y, in place, to as many goals (cell, side, value) as go together, in their order; which of them were reached. lo and hi hold them then.
 
-    A side is 0 (at most the value) or 1 (at least). ``above``: for every leaf the cells that it moves; ``below``: for every cell its leaves.
+    None of them where there is no time to compile. A side is 0 (at most the value) or 1 (at least). ``above``: for every leaf the cells that it moves; ``below``: for every cell its leaves.
     """
     cell, side, value = (np.ascontiguousarray(part, np.int64) for part in goals)
     reached, moved = np.zeros(len(cell), bool), np.zeros((2, LONGEST), np.int64)
     state = np.array([2 * seed + 1], np.uint64)
-    compiled(_pack)(*above, *below, y, lo, hi, cell, side, value, reached, choices, partners, *moved, state)
+    arguments = (*above, *below, y, lo, hi, cell, side, value, reached, choices, partners, *moved, state)
+    loop = compiled(_pack, budget, *arguments)
+    if loop is not None:
+        loop(*arguments)
     return reached
 
 
