@@ -45,8 +45,10 @@ class Annealing:
     least: Ints
 
     def run(self, up: Bools, off: Ints, budget: Budget, passes: int) -> Bools:
-        """The leaves at their upper value in the best table found; ``off``: what the sums are off while the leaves are as in ``up``. As they are where
-        there is no time to compile."""
+        """The leaves at their upper value in the best table found; ``off``: what the sums are off while the leaves are as in ``up``.
+
+        They stay as they are where there is no time to compile.
+        """
         if not len(up):
             return up
         rows, columns = self.sums.tocsr(), self.sums.tocsc()

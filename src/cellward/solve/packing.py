@@ -38,7 +38,8 @@ def pack(
 ) -> Bools:  # fmt: skip
     """Bring y, in place, to as many goals (cell, side, value) as go together, in their order; which of them were reached. lo and hi hold them then.
 
-    None of them where there is no time to compile. A side is 0 (at most the value) or 1 (at least). ``above``: for every leaf the cells that it moves; ``below``: for every cell its leaves.
+    None of them is where there is no time to compile.
+    A side is 0 (at most the value) or 1 (at least). ``above``: for every leaf the cells that it moves; ``below``: for every cell its leaves.
     """
     cell, side, value = (np.ascontiguousarray(part, np.int64) for part in goals)
     reached, moved = np.zeros(len(cell), bool), np.zeros((2, LONGEST), np.int64)
