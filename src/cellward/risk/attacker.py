@@ -247,6 +247,8 @@ class Attacker:
 
     def times(self, factor: int) -> Attacker:
         """The same attacker where amounts are counted in a unit ``factor`` times finer."""
+        if factor == 1:
+            return self
         return replace(
             self,
             lower=exact.finer(self.lower, factor),

@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from cellward.errors import InputError, printable
-from cellward.exact import LARGEST, NO_BOUND, Ints
+from cellward.exact import LARGEST, NO_BOUND, Bools, Ints
 from cellward.risk.attacker import Attacker
 from cellward.risk.concentration import Concentration
 from cellward.risk.dominance import Dominance
@@ -63,17 +63,19 @@ def insiders(table: Table, respondents: int, *, coalitions: bool, whole: bool) -
             present = sorted(u for u in c.unit[:IN_COALITION, i].tolist() if u >= 0)
             units.update(combinations(present, 2))
     asked = _Asked(table, findings)
-    if asked.alike and not coalitions:
-        return _distinct(_single(table, c.parts, sorted(u for (u,) in units), near, asked, whole=whole))
-    found = [_attacker(table, c.parts, each, near, asked, whole=whole) for each in sorted(units)]
-    return _distinct([attacker for attacker in found if attacker is not None])
+    single = _single(table, c.parts, sorted(one[0] for one in units if len(one) == 1), near, asked, whole=whole)
+    several = [one for one in units if len(one) > 1]
+    found = {one: _attacker(table, c.parts, one, near, asked, whole=whole) for one in several} | single
+    return _distinct([attacker for _, attacker in sorted(found.items()) if attacker is not None])
 
 
 def _single(
     table: Table, parts: Parts | LinkedParts, units: list[int], near: _Near, asked: _Asked, *, whole: bool
-) -> list[Attacker]:
-    """Single units of which the same is asked whoever they are, many at a time: behind a census they stand by the ten thousand."""
-    c, n, found = contributions_of(table), table.cells, []
+) -> dict[Units, Attacker | None]:
+    """Single units, many at a time: behind a census they stand by the ten thousand."""
+    c, n = contributions_of(table), table.cells
+    found: dict[Units, Attacker | None] = {}
+    sums = _Sums(table, near, asked)
     for some in (units[at : at + AT_ONCE] for at in range(0, len(units), AT_ONCE)):
         who, cell, own = parts.of_each(np.array(some, np.int64))
         alone = c.units[cell] == 1
@@ -84,26 +86,26 @@ def _single(
         here = among(contributed, target)
         mine[here] = own[np.searchsorted(contributed, target[here])]
         whose, target = np.divmod(target, n)
-        levels = _levels(whose, target, asked.plain(target), _room(table, target, mine, negative=c.negative))
+        wanted = asked.of_each(target, np.array(some, np.int64)[whose], mine, here)
+        levels = _levels(whose, target, wanted, _room(table, target, mine, negative=c.negative))
         value = table.scaled[cell]
         lower = np.where(alone, value, np.full(len(cell), -NO_BOUND, np.int64) if c.negative else own)
         upper = np.where(alone, value, NO_BOUND)
-        own = np.zeros(len(cell), np.int64) if c.negative else own
+        bound = np.zeros(len(cell), np.int64) if c.negative else own
         begin, end = (np.searchsorted(who, np.arange(len(some)), side).tolist() for side in ("left", "right"))
         for k, unit in enumerate(some):
-            if k in levels:
-                part = slice(begin[k], end[k])
-                found.append(
-                    Attacker(
-                        name=_name(c, (unit,)),
-                        whole=whole,
-                        cell=cell[part],
-                        lower=lower[part],
-                        upper=upper[part],
-                        own=own[part],
-                        levels=levels[k],
-                        sums=NO_LEVELS,
-                    )
+            part = slice(begin[k], end[k])
+            of_sums = sums.of((unit,), cell[part], own[part], cell[part][alone[part]])
+            if k in levels or len(of_sums):
+                found[(unit,)] = Attacker(
+                    name=_name(c, (unit,)),
+                    whole=whole,
+                    cell=cell[part],
+                    lower=lower[part],
+                    upper=upper[part],
+                    own=bound[part],
+                    levels=levels.get(k, NO_LEVELS),
+                    sums=of_sums,
                 )
     return found
 
@@ -203,20 +205,24 @@ class _Asked:
         self._outside, self._seen = np.zeros_like(self._plain), np.zeros(table.cells, bool)
         """What is asked of those who do not contribute, and of which cells it was looked at."""
 
-    @property
-    def alike(self) -> bool:
-        """Whether the same is asked whoever attacks."""
-        return not self._measured and not self._table.sensitivity.sums
+    def of_each(self, cells: Ints, unit: Ints, contributed: Ints, here: Bools) -> Ints:
+        """Below, above and in width of these cells, one row each; to be kept from a unit each, which contributes so much ``here``."""
+        if not self._measured:
+            return self._plain[:, cells]
+        out = self._of_outsiders(cells, ~here)
+        for k in np.flatnonzero(here).tolist():
+            out[:, k] = self._level(int(cells[k]), (int(unit[k]),), int(contributed[k]))
+        return out
 
-    def plain(self, cells: Ints) -> Ints:
-        """Below, above and in width of these cells, one row each, by the rules that rank nobody and by what the user gave."""
-        return self._plain[:, cells]
+    def _of_outsiders(self, cells: Ints, outside: Bools) -> Ints:
+        """The same to be kept from whoever does not contribute; of the others as well, but that is looked at nowhere."""
+        for i in np.unique(cells[outside & ~self._seen[cells]]).tolist():
+            self._outside[:, i], self._seen[i] = self._level(i, (), 0), True
+        return np.asarray(self._outside[:, cells])
 
     def of_all(self, cells: Ints, units: Units, contributed: Ints, members: Ints) -> Ints:
-        """The same by all rules; to be kept from units that contribute so much, and of which so many do."""
-        for i in cells[(members == 0) & ~self._seen[cells]].tolist():  # the same for all that do not contribute
-            self._outside[:, i], self._seen[i] = self._level(i, (), 0), True
-        out = self._outside[:, cells]
+        """The same to be kept from several units together that contribute so much, and of which so many do."""
+        out = self._of_outsiders(cells, members == 0)
         for k in np.flatnonzero(members).tolist():
             out[:, k] = self._level(int(cells[k]), units, int(contributed[k]))
         return out
@@ -278,8 +284,7 @@ def _attacker(
     c = contributions_of(table)
     cell, own, members = _contributed(parts, units)
     alone = c.units[cell] == members
-    members_near = near.members(cell)
-    target = np.setdiff1d(near.unsafe(members_near), cell[alone], assume_unique=True)
+    target = np.setdiff1d(near.unsafe(near.members(cell)), cell[alone], assume_unique=True)
     # Only what is looked at is made, and no array of all cells: there may be an attacker for every other cell.
     place = np.minimum(np.searchsorted(cell, target), len(cell) - 1)
     in_it = cell[place] == target
@@ -287,7 +292,7 @@ def _attacker(
     wanted = asked.of_all(target, units, contributed, contributing)
     room = _room(table, target, contributed, negative=c.negative)
     levels = _levels(np.zeros_like(target), target, wanted, room).get(0, NO_LEVELS)
-    of_sums = _of_sums(table, units, cell, own, cell[alone], members_near, asked)
+    of_sums = _Sums(table, near, asked).of(units, cell, own, cell[alone])
     if not len(levels) and not len(of_sums):
         return None
     value = table.scaled[cell]
@@ -311,23 +316,32 @@ def _room(table: Table, cells: Ints, contributed: Ints, *, negative: bool) -> In
     return np.asarray(table.scaled[cells] - np.maximum(floor, -LARGEST))
 
 
-def _of_sums(
-    table: Table, units: Units, cell: Ints, own: Ints, alone: Ints, members_near: Ints, asked: _Asked
-) -> Levels:
-    """The levels of sums of cells at risk that these units come near to, of which they do not know every cell."""
-    sums, negative = table.sensitivity.sums, contributions_of(table).negative
-    if not sums:
-        return NO_LEVELS
-    contributed = np.zeros(table.cells, np.int64)
-    contributed[cell] = own
-    known, close = np.zeros(table.cells, bool), np.zeros(table.cells, bool)
-    known[alone], close[members_near] = True, True
-    open_sums = [k for k, one in enumerate(sums) if close[one.cell].any() and not known[one.cell].all()]
-    room = [int(_room(table, sums[k].cell, contributed[sums[k].cell], negative=negative).sum()) for k in open_sums]
-    level = [asked.of_sum(sums[k], units, int(contributed[sums[k].cell].sum())) for k in open_sums]
-    wanted = np.array((level, level, [0] * len(level)), np.int64)
-    number = np.array(open_sums, np.int64)
-    return _levels(np.zeros_like(number), number, wanted, np.array(room, np.int64)).get(0, NO_LEVELS)
+class _Sums:
+    """The sums of cells at risk, and who comes near to each: who contributes to a cell in one equation with one of its cells."""
+
+    def __init__(self, table: Table, near: _Near, asked: _Asked) -> None:
+        self._table, self._asked = table, asked
+        self._close = [near.members(one.cell) for one in table.sensitivity.sums]
+        self._all = np.unique(np.concatenate([np.zeros(0, np.int64), *self._close]))
+
+    def of(self, units: Units, cell: Ints, own: Ints, alone: Ints) -> Levels:
+        """The levels of the sums that these units come near to, of which they do not know every cell."""
+        table, sums = self._table, self._table.sensitivity.sums
+        if not sums or not among(self._all, cell).any():
+            return NO_LEVELS
+        negative = contributions_of(table).negative
+        number, room, level = [], [], []
+        for k, (one, close) in enumerate(zip(sums, self._close, strict=True)):
+            if not among(close, cell).any() or among(alone, one.cell).all():
+                continue
+            at = np.minimum(np.searchsorted(cell, one.cell), len(cell) - 1)
+            contributed = np.where(cell[at] == one.cell, own[at], 0)
+            number.append(k)
+            room.append(int(_room(table, one.cell, contributed, negative=negative).sum()))
+            level.append(self._asked.of_sum(one, units, int(contributed.sum())))
+        which = np.array(number, np.int64)
+        wanted = np.array((level, level, [0] * len(level)), np.int64)
+        return _levels(np.zeros_like(which), which, wanted, np.array(room, np.int64)).get(0, NO_LEVELS)
 
 
 def _levels(who: Ints, cell: Ints, asked: Ints, room: Ints) -> dict[int, Levels]:

@@ -480,6 +480,7 @@ class AdjustmentAttempt(Attempt):
             multipliers=None if answer.multipliers is None else answer.multipliers[:m] * scale,
         )
         own = senses.cell[senses.cell < n]
+        guessed = self._guesses(v) if self.insiders else None
         details = AdjustmentDetails(
             form=answer.form,
             continuous=answer.objective,
@@ -492,9 +493,9 @@ class AdjustmentAttempt(Attempt):
                 *self.method.readable(self.places),
                 *self._moved(v),
                 *self._turned(senses),
-                *([str(self._guesses(v))] if self.insiders else []),
+                *([] if guessed is None else [str(guessed)]),
             ),
-            insiders=self._guesses(v) if self.insiders else None,
+            insiders=guessed,
         )
         told = Values(Knowledge.adjusted(v))
         made = self.result_of(told, sought, status=status, engine=engine, details=details)

@@ -21,6 +21,7 @@ from cellward.publication.knowledge import Knowledge
 from cellward.risk.attacker import Attacker
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
+from cellward.table.relations import ranges
 
 BY_DISTANCE = "levels of insiders, as distances alone"
 
@@ -101,20 +102,31 @@ def guesses(instance: Instance, insiders: Sequence[Attacker], at_risk: Ints, v: 
     risky = np.zeros(instance.cells, bool)
     risky[at_risk] = True
     levels = within = right = 0
+    known = np.zeros(instance.cells, bool)
     for attacker in insiders:
-        known = np.zeros(instance.cells, bool)
-        known[attacker.known] = True
         asked = attacker.asked(instance.sensitivity.levels)
-        for i, lpl, upl in zip(asked.cell.tolist(), asked.lpl.tolist(), asked.upl.tolist(), strict=True):
-            misses = []
-            for j in r.row[entry[ptr[i] : ptr[i + 1]]].tolist():
-                part = slice(int(r.indptr[j]), int(r.indptr[j + 1]))
-                cell, coef = r.indices[part], r.coefs[part]
-                other = (cell != i) & ~known[cell]
-                if known[cell].any() and not risky[cell[other]].any():
-                    own = int(coef[cell == i][0])
-                    misses.append(-int((coef[other] * z[cell[other]]).sum()) / own)
-            levels += 1
-            within += any(-lpl < miss < upl for miss in misses)
-            right += any(miss == 0 for miss in misses)
+        levels += len(asked)
+        own = attacker.known
+        if not len(own):  # whose knowledge ends at bounds cannot take a sum apart
+            continue
+        known[own] = True
+        level = dict(zip(asked.cell.tolist(), zip(asked.lpl.tolist(), asked.upl.tolist(), strict=True), strict=True))
+        misses: dict[int, list[float]] = {}
+        for j in np.unique(r.row[entry[ranges(ptr[own], ptr[own + 1])]]).tolist():
+            part = slice(int(r.indptr[j]), int(r.indptr[j + 1]))
+            cell, coef = r.indices[part], r.coefs[part]
+            open_ = ~known[cell]
+            at_stake = cell[open_ & risky[cell]].tolist()
+            if len(at_stake) > 1:
+                continue
+            moved = int((coef[open_] * z[cell[open_]]).sum())
+            for i in at_stake or cell[open_].tolist():
+                if i in level:
+                    mine = int(coef[cell == i][0])
+                    misses.setdefault(i, []).append(-(moved - mine * int(z[i])) / mine)
+        known[own] = False
+        for i, found in misses.items():
+            lpl, upl = level[i]
+            within += any(-lpl < miss < upl for miss in found)
+            right += any(miss == 0 for miss in found)
     return Guesses(len(insiders), levels, within, right)
