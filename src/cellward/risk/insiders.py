@@ -29,8 +29,8 @@ from cellward.table.table import Table
 Units = tuple[int, ...]
 Asked = tuple[int, int, int]
 NO_LEVELS = Levels(*(np.zeros(0, np.int64) for _ in range(4)))
-AT_ONCE = 4000
-"""Units that are looked at together."""
+MARKED_AT_ONCE = 1 << 25
+"""Cells or equations, each by each unit looked at together, that are marked at once."""
 IN_COALITION = 3
 """Coalitions are formed of two among so many of the largest."""
 
@@ -76,11 +76,12 @@ def _single(
     c, n = contributions_of(table), table.cells
     found: dict[Units, Attacker | None] = {}
     sums = _Sums(table, near, asked)
-    for some in (units[at : at + AT_ONCE] for at in range(0, len(units), AT_ONCE)):
+    at_once = max(MARKED_AT_ONCE // max(n, table.relations.equations, 1), 1)
+    for some in (units[at : at + at_once] for at in range(0, len(units), at_once)):
         who, cell, own = parts.of_each(np.array(some, np.int64))
         alone = c.units[cell] == 1
         contributed = who * n + cell
-        target = near.unsafe_beside(who, cell)
+        target = near.unsafe_beside(who, cell, len(some))
         target = target[~among(contributed[alone], target)]
         mine = np.zeros(len(target), np.int64)
         here = among(contributed, target)
@@ -161,18 +162,18 @@ class _Near:
         """The unsafe cells among these."""
         return cells[self._unsafe[cells]]
 
-    def unsafe_beside(self, who: Ints, cells: Ints) -> Ints:
-        """The unsafe cells that share an equation with cells of each (or are these), as who · cells + cell in increasing order."""
+    def unsafe_beside(self, who: Ints, cells: Ints, many: int) -> Ints:
+        """The unsafe cells that share an equation with cells of each of so many (or are these), as who · cells + cell in increasing order."""
         r, n = self._relations, self._relations.cells
         first, last = self._start[cells], self._start[cells + 1]
         equation = self._equation[ranges(first, last)]
-        seen = np.unique(np.repeat(who, last - first) * r.equations + equation)
+        seen = distinct(np.repeat(who, last - first) * r.equations + equation, many * r.equations)
         whose, equation = np.divmod(seen, r.equations)
         start, unsafe = self._unsafe_members
         beside = unsafe[ranges(start[equation], start[equation + 1])]
         own = self._unsafe[cells]
         key = np.repeat(whose, start[equation + 1] - start[equation]) * n + beside
-        return np.unique(np.concatenate((key, who[own] * n + cells[own])))
+        return distinct(np.concatenate((key, who[own] * n + cells[own])), many * n)
 
     @cached_property
     def _unsafe_members(self) -> tuple[Ints, Ints]:
@@ -321,18 +322,20 @@ class _Sums:
 
     def __init__(self, table: Table, near: _Near, asked: _Asked) -> None:
         self._table, self._asked = table, asked
-        self._close = [near.members(one.cell) for one in table.sensitivity.sums]
-        self._all = np.unique(np.concatenate([np.zeros(0, np.int64), *self._close]))
+        self._close = np.zeros((len(table.sensitivity.sums), table.cells), bool)
+        for close, one in zip(self._close, table.sensitivity.sums, strict=True):
+            close[near.members(one.cell)] = True
+        self._any = self._close.any(axis=0)
 
     def of(self, units: Units, cell: Ints, own: Ints, alone: Ints) -> Levels:
         """The levels of the sums that these units come near to, of which they do not know every cell."""
         table, sums = self._table, self._table.sensitivity.sums
-        if not sums or not among(self._all, cell).any():
+        if not sums or not self._any[cell].any():
             return NO_LEVELS
         negative = contributions_of(table).negative
         number, room, level = [], [], []
         for k, (one, close) in enumerate(zip(sums, self._close, strict=True)):
-            if not among(close, cell).any() or among(alone, one.cell).all():
+            if not close[cell].any() or among(alone, one.cell).all():
                 continue
             at = np.minimum(np.searchsorted(cell, one.cell), len(cell) - 1)
             contributed = np.where(cell[at] == one.cell, own[at], 0)

@@ -42,6 +42,10 @@ class PPercent(Concentration):
         """(1 + p/100)·x_1 + x_2 + … + x_{n+1} − X."""
         return LinearMeasure.of([1 + Fraction(self.p) / 100] + [Fraction(1)] * self.n)
 
+    @cached_property
+    def _share(self) -> Fraction:
+        return Fraction(self.p) / 100
+
     @property
     def others_needed(self) -> int:
         """The one whose contribution is estimated."""
@@ -50,7 +54,7 @@ class PPercent(Concentration):
     def against(self, total: int, own: int, others: Sequence[int]) -> Fraction:
         """p/100·x_t − (X − s − x_t)."""
         (x,) = self._others(others)
-        return Fraction(self.p) / 100 * x - (total - own - x)
+        return self._share * x - (total - own - x)
 
     @property
     def sentence(self) -> str:
@@ -68,5 +72,5 @@ class PPercent(Concentration):
         head = self._head(table, cell)
         return (
             f"{self._largest(table, cell)} of {amount(table, total)}; the {self.n + 1} largest come to {amount(table, head)} and leave "
-            f"{amount(table, total - head)}, less than {self.p} % of the largest ({amount(table, Fraction(self.p) / 100 * first)})."
+            f"{amount(table, total - head)}, less than {self.p} % of the largest ({amount(table, self._share * first)})."
         )

@@ -35,8 +35,9 @@ def ranges(start: Ints, stop: Ints) -> Ints:
 
 def distinct(values: Ints, size: int) -> Ints:
     """The sorted distinct values, all below size: by marking when they are many, by sorting when they are few."""
-    if 16 * len(values) < size:
-        return np.unique(values)
+    if 64 * len(values) < size:
+        ordered = np.sort(values)  # several times as fast as the hashing of numpy's unique
+        return ordered[np.diff(ordered, prepend=-1) > 0]
     mark = np.zeros(size, bool)
     mark[values] = True
     return np.flatnonzero(mark)
