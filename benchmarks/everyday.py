@@ -242,8 +242,9 @@ def advised(name: str, seed: int, bank: Path, place: Path) -> Iterator[Task]:
         return
     if said.get("base") is not None:
         yield Task(name, seed, Way("round", f'base = "{said["base"]}"'))
-    if said.get("within") is not None:
-        yield Task(name, seed, Way("perturb", f'within = "{said["within"]}"'))
+    distance = said.get("distance") or said.get("least_distance")
+    if distance is not None:
+        yield Task(name, seed, Way("perturb", f'within = "{distance}"'))
 
 
 def main() -> int:
