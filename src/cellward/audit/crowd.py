@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cellward.audit.ends import Ends, Tables, Witness
+from cellward.audit.ends import Ends, Witness
 from cellward.audit.propagation import Propagation
 from cellward.audit.region import Region
 from cellward.audit.settle import Means, Question, settle
@@ -52,6 +52,8 @@ class Crowd:
         self.of = _whose([len(one.levels) for one in self.groups])
         self.down, self.up = np.zeros_like(self.cell), np.zeros_like(self.cell)
         self.pool: list[Witness] = []
+        self.usable: list[Bools] = []
+        """Of each table found, which attackers it fits."""
         self.seen: set[bytes] = set()
         self.alone: dict[int, Ends] = {}
         self.rng = np.random.default_rng(budget.seed)
@@ -154,24 +156,10 @@ class Crowd:
         usable = np.bincount(self.whose[~fits], minlength=len(self.groups)) == 0
         if d > 1:
             usable &= ~np.array([one.whole for one in self.groups], bool)
+        self.usable.append(usable)
         move = np.where(usable[self.of], witness.shift[self.cell], 0)
         np.minimum(self.down, -(-move // d), out=self.down)  # rounded inwards
         np.maximum(self.up, move // d, out=self.up)
-
-    def usable(self, group: int) -> Bools:
-        """Which tables found fit what these attackers know."""
-        if not len(self.pool):
-            return np.zeros(0, bool)
-        mine = slice(*np.searchsorted(self.whose, [group, group + 1]).tolist())
-        denominator = self.tables.denominator
-        y, d = self.tables.shift[:, self.own[mine]], denominator[:, None]
-        fits = np.all((y // d >= self.low[mine]) & (-(-y // d) <= self.high[mine]), axis=1)
-        return np.asarray(fits & ((denominator == 1) | (not self.groups[group].whole)))
-
-    @cached_property
-    def tables(self) -> Tables:
-        """All tables found; to be asked once the search is over."""
-        return Tables.of(self.pool)
 
 
 def _row(many: Sequence[Ints]) -> Ints:

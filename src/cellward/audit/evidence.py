@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -130,7 +131,9 @@ def show_levels(
         sentences, settled, cells = zip(*missing, strict=True)
         return Evidence(requirements, missing=sentences, unsettled=settled.count(False), cells=cells)
     pool = _pool(ends)
-    return Evidence(requirements, tuple(_choose(asked, pool, _usable(ends, pool))), tables=tuple(unknown))
+    return Evidence(
+        requirements, tuple(_choose(asked, pool, np.stack(list(_usable(ends, pool)), axis=1))), tables=tuple(unknown)
+    )
 
 
 def _of_a_crowd(
@@ -152,8 +155,7 @@ def _of_a_crowd(
         sentences, settled, where = zip(*missing, strict=True)
         lost = settled.count(False)
         return Evidence(requirements, missing=sentences, unsettled=lost, cells=where, tables=tuple(crowd.pool))
-    usable = (crowd.usable(g) for g in range(len(crowd.groups)))
-    chosen = _choose([group.levels for group in crowd.groups], crowd.pool, usable)
+    chosen = _choose([group.levels for group in crowd.groups], crowd.pool, np.stack(crowd.usable))
     return Evidence(requirements, tuple(_of_each(chosen, crowd.groups, asked, instance.cells)))
 
 
@@ -290,15 +292,15 @@ def _pool(ends: Sequence[Ends]) -> list[Witness]:
     return pool
 
 
-def _choose(asked: Sequence[Levels], pool: list[Witness], usable: Iterable[Bools]) -> list[CoveringWitness]:
-    """Few witnesses that together show everything: the one that shows most of what is left, again and again."""
+def _choose(asked: Sequence[Levels], pool: list[Witness], usable: Bools) -> list[CoveringWitness]:
+    """Few witnesses that together show everything: the one that shows most of what is left, again and again; ``usable``: (witness, attacker)."""
     shows = _Shows(asked, pool, usable)
     chosen: list[CoveringWitness] = []
     while shows.left:
-        best = shows.best()
+        best, shown = shows.best()
         if best < 0:
             raise VerificationError("levels called met are not shown by the tables found; nothing is released")
-        chosen.append(CoveringWitness(pool[best], tuple(shows.take(best))))
+        chosen.append(CoveringWitness(pool[best], tuple(shows.take(shown))))
     return chosen
 
 
@@ -325,52 +327,86 @@ def _usable(ends: Sequence[Ends], pool: Sequence[Witness]) -> Iterator[Bools]:
 
 
 class _Shows:
-    """Which witness shows which requirement: a column for each low end of a level of each attacker, and then for each high end."""
+    """Which witness shows which requirement: the low end of a level of each attacker, then the high ends, as long as none shows them.
 
-    def __init__(self, asked: Sequence[Levels], pool: Sequence[Witness], usable: Iterable[Bools]) -> None:
+    Thousands of attackers with a million ends are usual, and a hundred witnesses. How many of what is left a witness shows can only fall: at first it
+    is taken for what it could show to everybody, and counted only when it comes first.
+    """
+
+    def __init__(self, asked: Sequence[Levels], pool: Sequence[Witness], usable: Bools) -> None:
         many = [len(levels) for levels in asked]
-        self._whose = np.repeat(np.arange(len(many)), many)
-        self._levels = _Row(*(np.concatenate([getattr(one, name) for one in asked]) for name in _Row._fields))
-        fits = np.stack(list(usable))[self._whose]
-        wide = self._levels.spl > self._levels.lpl + self._levels.upl
-        farthest = _farthest(self._levels.take(wide), pool, fits[wide])
+        whose = np.repeat(np.arange(len(many)), many)
+        levels = _Row(*(np.concatenate([getattr(one, name) for one in asked]) for name in _Row._fields))
+        wide = levels.spl > levels.lpl + levels.upl
+        farthest = _farthest(levels.take(wide), pool, usable[:, whose[wide]])
         # Where no table goes beyond the true one to a side, that one does.
-        self._todo = np.stack((self._levels.lpl > 0, self._levels.upl > 0))
-        self._todo[:, wide] = farthest >= 0
-        columns = []
-        for w, one in enumerate(pool):
-            reach = _reaches(self._levels, one, fits[:, w])
-            reach[:, wide] = farthest == w
-            columns.append(np.flatnonzero(reach & self._todo))
-        self._todo = self._todo.ravel()
-        row, self._column = np.repeat(np.arange(len(pool)), list(map(len, columns))), np.concatenate(columns)
-        by_column = np.argsort(self._column, kind="stable")
-        self._row = row[by_column]
-        self._row_start = np.searchsorted(row, np.arange(len(pool) + 1))
-        self._column_start = np.searchsorted(self._column[by_column], np.arange(len(self._todo) + 1))
-        self._gain = np.bincount(row, minlength=len(pool))
+        todo, only = np.stack((levels.lpl > 0, levels.upl > 0)), np.full((2, len(whose)), -1, np.int64)
+        todo[:, wide], only[:, wide] = farthest >= 0, farthest
+        need = np.where(wide, 0, np.stack((levels.lpl, levels.upl)))
+        side, level = np.nonzero(todo)
+        self._pool, self._usable = pool, usable
+        self._ends = _Ends(
+            level, whose[level], levels.cell[level], np.where(side == LOW, -1, 1), need[side, level], only[side, level]
+        )
+        gain = self._at_most()
+        self._first = [(-most, w) for w, most in enumerate(gain)]
+        heapify(self._first)
 
     @property
     def left(self) -> bool:
         """Whether a requirement is still without a witness."""
-        return bool(self._todo.any())
+        return bool(len(self._ends.level))
 
-    def best(self) -> int:
-        """The witness that shows most of what is left; −1 where none shows anything."""
-        best = int(np.argmax(self._gain)) if len(self._gain) else -1
-        return best if best >= 0 and self._gain[best] else -1
+    def best(self) -> tuple[int, Bools]:
+        """The witness that shows most of what is left, and what that is; −1 where none shows anything."""
+        while self._first:
+            _, w = heappop(self._first)
+            shown = self._shown(w)
+            now = (-int(shown.sum()), w)
+            if not now[0]:
+                continue
+            if not self._first or now <= self._first[0]:
+                return w, shown
+            heappush(self._first, now)
+        return -1, np.zeros(0, bool)
 
-    def take(self, witness: int) -> list[tuple[int, Ints]]:
+    def take(self, shown: Bools) -> list[tuple[int, Ints]]:
         """Use a witness: by attacker, the cells whose levels it helps to meet and no earlier one did."""
-        mine = self._column[self._row_start[witness] : self._row_start[witness + 1]]
-        new = np.sort(mine[self._todo[mine]])
-        self._todo[new] = False
-        others = self._row[ranges(self._column_start[new], self._column_start[new + 1])]
-        self._gain -= np.bincount(others, minlength=len(self._gain))
-        level = np.unique(new % len(self._whose))
-        whose, cell = self._whose[level], self._levels.cell[level]
+        level, at = np.unique(self._ends.level[shown], return_index=True)
+        whose, cell = self._ends.whose[shown][at], self._ends.cell[shown][at]
+        self._ends = self._ends.take(~shown)
         first = np.flatnonzero(np.diff(whose, prepend=-1)).tolist()
         return [(int(whose[i]), cell[i:j]) for i, j in pairwise([*first, len(level)])]
+
+    def _shown(self, w: int) -> Bools:
+        """Of the ends that are left, those that a witness shows."""
+        ends, one = self._ends, self._pool[w]
+        reaches = ends.sign * one.shift[ends.cell] >= ends.need * one.denominator
+        return np.asarray(reaches & self._usable[w, ends.whose] & ((ends.only < 0) | (ends.only == w)))
+
+    def _at_most(self) -> list[int]:
+        """For each witness, how many ends it could show if it fitted everybody."""
+        ends = self._ends
+        cells, place = np.unique(2 * ends.cell + (ends.sign > 0), return_inverse=True)
+        many, least = np.bincount(place, minlength=len(cells)), np.full(len(cells), np.iinfo(np.int64).max)
+        np.minimum.at(least, place, ends.need)
+        cell, sign = cells // 2, np.where(cells % 2, 1, -1)
+        return [int(many[sign * one.shift[cell] >= least * one.denominator].sum()) for one in self._pool]
+
+
+class _Ends(NamedTuple):
+    """Ends of levels in a row: of which level, of which attacker, of which cell, to which side, how far; and which witness alone shows it, or −1."""
+
+    level: Ints
+    whose: Ints
+    cell: Ints
+    sign: Ints
+    need: Ints
+    only: Ints
+
+    def take(self, some: Bools) -> _Ends:
+        """Some of them."""
+        return _Ends(*(part[some] for part in self))
 
 
 class _Row(NamedTuple):
@@ -386,12 +422,6 @@ class _Row(NamedTuple):
         return _Row(*(part[some] for part in self))
 
 
-def _reaches(levels: _Row, one: Witness, usable: Bools) -> Bools:
-    """(side, level): whether a witness shows that end, where it is usable."""
-    shift, d = one.shift[levels.cell], one.denominator
-    return np.stack((usable & (shift <= -levels.lpl * d), usable & (shift >= levels.upl * d)))
-
-
 def _farthest(levels: _Row, pool: Sequence[Witness], usable: Bools) -> Ints:
     """(side, level): of the witnesses usable for each level the one that goes farthest, exactly; −1 where none goes beyond the true value."""
     kind: Any = np.int64 if all(one.denominator == 1 for one in pool) else object
@@ -400,6 +430,6 @@ def _farthest(levels: _Row, pool: Sequence[Witness], usable: Bools) -> Ints:
     for w, one in enumerate(pool if len(levels.cell) else ()):
         shift = one.shift[levels.cell].astype(kind)
         for side, sign in ((LOW, -1), (HIGH, 1)):
-            further = usable[:, w] & (sign * shift * over[side] > sign * best[side] * one.denominator).astype(bool)
+            further = usable[w] & (sign * shift * over[side] > sign * best[side] * one.denominator).astype(bool)
             who[side][further], best[side][further], over[side][further] = w, shift[further], one.denominator
     return who

@@ -325,7 +325,7 @@ class _Sums:
         self._close = np.zeros((len(table.sensitivity.sums), table.cells), bool)
         for close, one in zip(self._close, table.sensitivity.sums, strict=True):
             close[near.members(one.cell)] = True
-        self._any = self._close.any(axis=0)
+        self._any: Bools = np.asarray(self._close.any(axis=0))
 
     def of(self, units: Units, cell: Ints, own: Ints, alone: Ints) -> Levels:
         """The levels of the sums that these units come near to, of which they do not know every cell."""
