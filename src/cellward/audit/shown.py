@@ -16,6 +16,7 @@ from cellward.objective import Objective
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.publication import Publication
 from cellward.solve.budget import AT_THE_END_S, Budget
+from cellward.table.cell_sums import add_up
 
 LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
 """A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
@@ -43,9 +44,20 @@ class ShownLevels:
             self.found = show_levels(self.instance, self.publication, budget, self.known)
         return self.found
 
-    @cached_property
+    @property
     def sums(self) -> Shown | None:
-        """The same seen with the sums of cells at risk as further cells, for what is to be shown of them; None where there are none."""
+        """The same seen with the sums of cells at risk as further cells, for what is to be shown of them; None where there are none.
+
+        Tables that show levels of cells show most levels of sums as well.
+        """
+        seen, found = self._sums, self.found
+        if seen is not None and seen.levels is not None and seen.found is None and found is not None:
+            tables, sums = (*found.tables, *(one.witness for one in found.shown)), self.instance.sensitivity.sums
+            seen.levels.known = tuple(Witness(add_up(one.shift, sums), one.denominator) for one in tables)
+        return seen
+
+    @cached_property
+    def _sums(self) -> Shown | None:
         extended = instance_of_sums(self.instance, self.publication.knowledge)
         if extended is None:
             return None

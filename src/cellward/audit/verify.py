@@ -593,7 +593,7 @@ def check_attackers(c: Certificate) -> list[Attacker]:
         own = {i: (low, high) for i, low, high in zip(cells, lows, highs, strict=True)}
         _need(all(low <= c.a[i] <= high for i, (low, high) in own.items()), f"what attacker {k} knows is not true")
         asked = table if levels is None else _levels(c, levels)
-        c.pay(10 * len(asked))
+        c.pay(10 * len(asked), listed=len(cells))
         must = {i: level for i, level in asked.items() if i not in own or own[i][0] < own[i][1]}
         attackers.append(Attacker(whole or strict, own, bool(asked), must))
     _need(0 < len(names) == len(attackers), "no attacker, or two namesakes")
@@ -639,16 +639,16 @@ def check_witnesses(
 ) -> Reached:
     """Check 6: each witness y = a + Δ/d satisfies every equation and lies in the region of every attacker that it covers."""
     reached: Reached = [{} for _ in attackers]
-    equations_of: list[list[int]] = [[] for _ in c.a]
+    terms_of: list[list[Any]] = [[] for _ in c.a]  # by cell: the equations that it is in, and with which coefficient
     for j, row in enumerate(c.rows if c.witnesses else []):
-        for i, _ in row:
-            equations_of[i].append(j)
+        for i, coef in row:
+            terms_of[i].append((j, coef))
     for w, part in enumerate(c.witnesses):
         denominator, leaf, difference, covers = _entries(part, "witness", "denominator", "leaf", "difference", "covers")
         d, leaves = _whole(denominator, "denominator of witness", 1), _indices(leaf, "leaf of witness", c.n)
         delta = dict(zip(leaves, _numbers(difference, "difference of witness", len(leaves)), strict=True))
         _need(0 not in delta.values(), f"witness {w} moves a leaf by 0")
-        _complete(c, delta, equations_of, by, w)
+        _complete(c, delta, terms_of, by, w)
         inside = all(lo[i] * d <= c.a[i] * d + x <= hi[i] * d for i, x in delta.items())
         last = -1
         for cover in _of(list, covers, "covers of witness"):
@@ -669,21 +669,25 @@ def check_witnesses(
     return reached
 
 
-def _complete(c: Certificate, delta: dict[int, int], equations_of: list[list[int]], by: Definitions, w: int) -> None:
+def _complete(c: Certificate, delta: dict[int, int], terms_of: list[list[Any]], by: Definitions, w: int) -> None:
     """Add to Δ, given on the leaves, what it is in the cells that definitions give; M·Δ = 0 (equations that it does not touch need no look)."""
-    touched, equations = list(delta), set[int]()
+    touched, left = list(delta), dict[int, int]()  # by equation touched: the sum of its terms in Δ so far
     for i in touched:  # grows by the cells that the equations touched define
-        touched += [by[j][2] for j in equations_of[i] if j in by and j not in equations]
-        equations.update(equations_of[i])
-    c.pay(sum(4 * len(c.rows[j]) + 60 for j in equations) + 30 * len(touched), listed=len(delta))
-    get = delta.get
-    for _, j, cell, sign in sorted(by[j] for j in equations & by.keys()):
+        for j, _ in terms_of[i]:
+            if j not in left:
+                left[j] = 0
+                touched += [by[j][2]] if j in by else []
+    c.pay(60 * len(left) + 30 * len(touched) + 10 * sum([len(terms_of[i]) for i in touched]), listed=len(delta))
+    for i, x in delta.items():
+        for j, coef in terms_of[i]:
+            left[j] += coef * x
+    for _, j, cell, sign in sorted(by[j] for j in left.keys() & by.keys()):
         _need(cell not in delta, f"witness {w} moves a cell that is no leaf")
-        others = sum([coef * get(i, 0) for i, coef in c.rows[j]])
-        _need(abs(others) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
-        delta[cell] = -sign * others  # so that its definition holds
-    for j in equations - by.keys():
-        _need(not sum([coef * get(i, 0) for i, coef in c.rows[j]]), f"witness {w} is no table")
+        _need(abs(left[j]) < 10 ** (2 * MOST_DIGITS), f"witness {w} moves a cell by too many digits")
+        delta[cell] = x = -sign * left[j]  # so that its definition holds
+        for other, coef in terms_of[cell] if x else []:
+            left[other] += coef * x
+    _need(not any(left.values()), f"witness {w} is no table")
 
 
 def check_requirements(c: Certificate, attackers: list[Attacker], reached: Reached) -> str:

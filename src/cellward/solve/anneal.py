@@ -8,6 +8,9 @@ exp(−δ/T), while T falls from the size of a usual turn to a small part of it.
 
 so that few cells are off by a base or more, and none by two where that can be, as ``far`` rises. No turn takes a cell below its ``least``, unless it
 is there already and rises.
+
+Where few cells are still off by a base or more, what they cost grows while they are, and proposals turn leaves below them: tables with large values
+reach their neighbouring multiples this way within a second, tables of small counts do not.
 The same seed and number of passes give the same leaves; a time limit ends the passes early, at a temperature that falls with the clock.
 """
 
@@ -21,6 +24,7 @@ import numpy as np
 from cellward.exact import Bools, Floats, Ints
 from cellward.solve.budget import Budget
 from cellward.solve.compiled import compiled
+from cellward.table.relations import ranges
 
 HOT, COLD = 0.06, 0.008
 """Temperatures at first and in the end, in parts of what a usual turn changes."""
@@ -32,6 +36,11 @@ FAR = 2.0, 200.0
 """How many times as much more a unit beyond two bases costs, at first and in the end."""
 ROUND = 20_000
 """Proposals between two looks at the clock, at least."""
+FEW_OFF, WARM, DEARER = 0.01, 0.02, 3.0
+"""The share of cells off by a base or more up to which these are gone after; the temperature then, in parts of what a usual turn changes; and what
+they cost more from round to round."""
+TIMES, LEAST, PATIENCE = 20, 1000, 1500
+"""Proposals of a round for each leaf below them, and at least; and rounds in a row that may bring nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +66,11 @@ class Annealing:
         u, d = up.astype(np.int8), off.astype(np.int64)
         state = np.array([2 * budget.seed + 1], np.uint64)
         fixed = (*lists, self.turn.astype(np.int64), self.base.astype(np.int64), self.weight, dear, self.least)
-        proposals = compiled(_proposals, budget, *fixed, u, d, state, len(u), 0.0, FAR[0], PAIRS)
+        every = np.arange(len(u))
+        proposals = compiled(_proposals, budget, *fixed, u, d, state, every, len(u), 0.0, FAR[0], PAIRS)
         if proposals is None:
             return up
-        usual = proposals(*fixed, u.copy(), d.copy(), state, len(u), 0.0, FAR[0], PAIRS)
+        usual = proposals(*fixed, u.copy(), d.copy(), state, every, len(u), 0.0, FAR[0], PAIRS)
         many = max(len(u), ROUND)
         rounds = max(passes * len(u) // many, 1)
         for k in range(rounds):
@@ -69,26 +79,46 @@ class Annealing:
             if done >= 1.0 or budget.over:
                 break
             temperature, far = usual * HOT * (COLD / HOT) ** done, FAR[0] * (FAR[1] / FAR[0]) ** done
-            proposals(*fixed, u, d, state, many, temperature, far, PAIRS)
-        proposals(*fixed, u, d, state, 2 * len(u), 0.0, FAR[1], PAIRS)
-        return np.asarray(u == 1)
+            proposals(*fixed, u, d, state, every, many, temperature, far, PAIRS)
+        proposals(*fixed, u, d, state, every, 2 * len(u), 0.0, FAR[1], PAIRS)
+        ends = u.copy()
+        if not 0 < int((np.abs(d) >= self.base).sum()) <= FEW_OFF * len(d):
+            return np.asarray(ends == 1)
+        more, fewest, idle = DEARER * dear, len(d), 0
+        while idle < PATIENCE and not budget.over:
+            out = np.abs(d) >= self.base
+            now = int(out.sum())
+            if not now:
+                return np.asarray(u == 1)
+            fewest, idle = min(now, fewest), 0 if now < fewest else idle + 1
+            dear[out] += more[out]
+            pick = _below(rows, np.flatnonzero(out))
+            proposals(*fixed, u, d, state, pick, min(max(TIMES * len(pick), LEAST), many), usual * WARM, 0.0, PAIRS)
+        return np.asarray(ends == 1)
+
+
+def _below(rows: Any, cells: Ints) -> Ints:
+    """The leaves below these cells; of large sums only where there are no smaller ones."""
+    size = np.diff(rows.indptr)[cells]
+    small = cells[size <= max(int(size.min()), rows.shape[1] // 20)]
+    return np.asarray(rows.indices[ranges(rows.indptr[small], rows.indptr[small + 1])], np.int64)
 
 
 def _proposals(
     up_at: Ints, up: Ints, times: Ints, down_at: Ints, down: Ints, turn: Ints, base: Ints, weight: Floats, dear: Floats, least: Ints,
-    u: Ints, d: Ints, state: Any, many: int, temperature: float, far: float, pairs: float,
+    u: Ints, d: Ints, state: Any, pick: Ints, many: int, temperature: float, far: float, pairs: float,
 ) -> float:  # fmt: skip
-    """So many proposals, taken in place; the mean change of what was proposed, taken or not.
+    """So many proposals on the leaves to pick from, taken in place; the mean change of what was proposed, taken or not.
 
     Leaf i lies, so many times, below the cells up[up_at[i]:up_at[i+1]], cell c above the leaves down[down_at[c]:down_at[c+1]].
     """
-    leaves, x, changed = len(u), state[0], 0.0
+    leaves, x, changed = len(pick), state[0], 0.0
     for _ in range(many):
         # xorshift: three numbers of 21 bits out of one state of 64
         x ^= x << np.uint64(13)
         x ^= x >> np.uint64(7)
         x ^= x << np.uint64(17)
-        i = np.int64(x >> np.uint64(24)) % leaves
+        i = pick[np.int64(x >> np.uint64(24)) % leaves]
         first = float(x & np.uint64(0xFFFFFF)) / 16777216.0
         s = turn[i] if u[i] == 0 else -turn[i]
         j = np.int64(-1)

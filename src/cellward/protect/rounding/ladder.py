@@ -68,7 +68,9 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     """Neighbouring multiples, then sums further and further, then what rounded leaves lead to."""
     whole, large = attempt.budget, attempt.instance.cells > FEW_CELLS
     quick = replace(attempt, explains=False)
-    share = _first_share(attempt) if large else FIRST_SHARE
+    share, seen = _first_look(attempt) if large else (FIRST_SHARE, None)
+    if seen is not None:
+        quick = replace(quick, start=seen)
     first = _neighbours(quick, share, large=large)
     if first.publication is not None or whole.stopped:
         return first
@@ -102,13 +104,15 @@ def _start(attempt: RoundingAttempt, passes: int) -> Ints | None:
     return rounded_leaves(attempt.instance, attempt.base, attempt.budget, alone=alone, passes=passes)
 
 
-def _first_share(attempt: RoundingAttempt) -> float:
-    """The part of the time for neighbouring multiples, by what a first look at rounded leaves says."""
+def _first_look(attempt: RoundingAttempt) -> tuple[float, Ints | None]:
+    """What rounded leaves say of neighbouring multiples: the part of the time for them, and the table where it has them."""
     seen = None if attempt.budget.left is None else _start(attempt, QUICK)
     if seen is None:
-        return FIRST_SHARE
-    far = float(np.mean(np.abs(seen - attempt.instance.a) >= attempt.base))
-    return UNLIKELY_SHARE if far > UNLIKELY or attempt.method.only == "small" else FIRST_SHARE
+        return FIRST_SHARE, None
+    alone, far = attempt.method.only == "small", np.abs(seen - attempt.instance.a) >= attempt.base
+    if not far.any() and not alone:
+        return FIRST_SHARE, seen
+    return UNLIKELY_SHARE if float(np.mean(far)) > UNLIKELY or alone else FIRST_SHARE, None
 
 
 def _neighbours(attempt: RoundingAttempt, share: float, *, large: bool) -> Protection:
