@@ -2,6 +2,7 @@
 
 python benchmarks/everyday.py                         all tables at seeds 0 to 2: some hours; writes RESULTS.md; exits 1 when one falls short
 python benchmarks/everyday.py --seed 0 --table town   only these; repeatable; rows of RESULTS.md that were not run again stay
+python benchmarks/everyday.py --only-first            only the seconds to first answers
 python benchmarks/everyday.py --quick                 three small tables, not judged by the clock; writes nothing
 
 Each task is a job run by the command line in a process of its own, 60 s from reading the records to writing the release, two threads; what is
@@ -26,6 +27,8 @@ from typing import Any
 from everyday_bank import COUNTS, MAGNITUDES, Way, job, made
 from fixed_keys import key_file
 from results import rows_of, section_of, table, write_section
+
+import cellward as cw
 
 LIMIT_S, SMALL_S, ADVICE_S = 60, 20, 60
 SEEDS = (0, 1, 2)
@@ -231,6 +234,49 @@ def small(tables: list[str], place: Path) -> list[list[str]]:
     return rows
 
 
+FIRST_S, TIMES_PEER = 5.0, 3.0
+"""Seconds to a first rounding of census4 to base 5; and to a first answer for small counts only, in those of SmallCountRounding."""
+FIRST_HEAD = ["table, first answer", "base", "rounded", "steps of it", "Σ|v−a| of it", "after", "asked"]
+
+
+def firsts(place: Path) -> list[list[str]]:
+    """Seconds from a table at hand to a first answer, and for roundings of all counts to one with neighbouring multiples."""
+    rows: list[list[str]] = []
+    asked = [
+        ("census4", 5, "all", FIRST_S),
+        *((name, base, "small", TIMES_PEER * own[0]) for (name, base), own in PEER.items()),
+    ]
+    for name, base, only, most in asked:
+        path = job(made(place, 0), name, Way("round", f"base = {base}"), None, place / f"first {name} {base} {only}")
+        path.write_text(path.read_text().replace('[risk]\npolicy = "default for counts"\n', ""))
+        source = cw.Job.read(path).table()
+        began, seen = time.perf_counter(), list[tuple[float, float]]()
+
+        def heard(standing: cw.Standing, began: float = began, seen: list[tuple[float, float]] = seen) -> None:
+            if standing.incumbent is not None:
+                seen.append((time.perf_counter() - began, standing.incumbent))
+
+        steps = 1 if only == "all" else "auto"
+        method = cw.ControlledRounding(base=base, max_steps=steps, only=None if only == "all" else only)
+        limit = LIMIT_S if only == "all" else SMALL_S
+        method.protect(source, time_limit_s=limit, threads=2, progress=heard)
+        after, loss = min(seen, default=(float(limit), float("nan")))
+        took = f"{after:.1f} s"
+        rows.append(
+            [
+                name,
+                str(base),
+                only,
+                str(steps),
+                f"{loss:,.0f}",
+                took if after <= most else f"**{took}**",
+                f"{most:.1f} s",
+            ]
+        )
+        print(" | ".join(rows[-1]), flush=True)
+    return rows
+
+
 def advised(name: str, seed: int, bank: Path, place: Path) -> Iterator[Task]:
     """Roundings and perturbations of magnitudes at what the adviser says."""
     with tempfile.TemporaryDirectory(dir=place) as inner:
@@ -254,15 +300,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, action="append")
     parser.add_argument("--table", choices=(*COUNTS, *MAGNITUDES), action="append")
     parser.add_argument("--way", help="only methods that are written with this text, such as base=5")
+    parser.add_argument("--only-first", action="store_true", help="only the seconds to first answers")
     parser.add_argument("--only-small", action="store_true", help="only the part on small counts")
     options = parser.parse_args()
     tables = list(options.table or (QUICK if options.quick else (*COUNTS, *MAGNITUDES)))
     seeds = options.seed or ([0] if options.quick else list(SEEDS))
     rows: list[list[str]] = []
     few: list[list[str]] = []
+    early: list[list[str]] = []
     with tempfile.TemporaryDirectory() as inner:
         place = Path(inner)
-        for seed in () if options.only_small else seeds:
+        for seed in () if options.only_small or options.only_first else seeds:
             for name in tables:
                 tasks = list(tasks_of(name, seed))
                 tasks = tasks[:: len(KEYS)] if options.quick and name in MAGNITUDES else tasks
@@ -276,23 +324,31 @@ def main() -> int:
                     words = "" if one.holds else str(one.said.get("reason") or one.words)[:200]
                     print(" | ".join([*rows[-1], words]), flush=True)
                     if not options.quick:
-                        save(with_kept(rows, HEAD, 4), with_kept(few, SMALL_HEAD, 2))
-        if not options.quick and options.way is None:
+                        save(with_kept(rows, HEAD, 4), with_kept(few, SMALL_HEAD, 2), early)
+        if not options.quick and options.way is None and not options.only_first and 0 in seeds:
             few = small(tables, place)
-            save(with_kept(rows, HEAD, 4), with_kept(few, SMALL_HEAD, 2))
-    short = sum(map(short_of, [*rows, *few]))
-    print(f"{len(rows) + len(few) - short} of {len(rows) + len(few)} hold")
+            save(with_kept(rows, HEAD, 4), with_kept(few, SMALL_HEAD, 2), early)
+        if not options.quick and options.way is None and not options.only_small and 0 in seeds:
+            early = firsts(place)
+            save(with_kept(rows, HEAD, 4), with_kept(few, SMALL_HEAD, 2), early)
+    every = [*rows, *few, *early]
+    short = sum(map(short_of, every))
+    print(f"{len(every) - short} of {len(every)} hold")
     return 1 if short else 0
 
 
-def save(rows: list[list[str]], few: list[list[str]]) -> None:
-    """Write the section."""
+def save(rows: list[list[str]], few: list[list[str]], early: list[list[str]]) -> None:
+    """Write the section; of first answers the last that were measured."""
+    early = early or rows_of(section_of(SCRIPT), FIRST_HEAD)
     ends = sum(not row[4].startswith("**") for row in rows)
     counted = f"{ends} of {len(rows)} tasks end with a verified table or with the proof that there is none"
     runs = f"{LIMIT_S} s a task, two threads; {counted}. Bold: falls short."
     text = f"{runs}\n\n{table(HEAD, rows)}"
     if few:
         text += f'\n\n**Small counts only** (`only = "small"`, {SMALL_S} s a task, seed 0).\n\n{table(SMALL_HEAD, few)}'
+    if early:
+        text += f"\n\n**First answers** (seed 0, from a table at hand, within a search of {LIMIT_S} s, or {SMALL_S} s for small counts only).\n\n"
+        text += table(FIRST_HEAD, early)
     write_section(SCRIPT, "Everyday tables", text)
 
 

@@ -126,7 +126,7 @@ def test_bad_policies_are_refused(make):
 
 
 def test_defaults():
-    assert Policy.default().rules == (PPercent(10), Threshold(3))
+    assert Policy.default().rules == (PPercent(10), Threshold(3, percent=10))
     assert Policy.default(counts=True).rules == (Threshold(3, units=2),)
 
 

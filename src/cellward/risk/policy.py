@@ -74,7 +74,7 @@ class Policy:
         """What a statistical office would sign (reasons in rules.md): for magnitude tables, or for tables of counts."""
         if counts:
             return Policy("cellward default for counts", (Threshold(3, units=2),))
-        return Policy("cellward default for magnitudes", (PPercent(10), Threshold(3)))
+        return Policy("cellward default for magnitudes", (PPercent(10), Threshold(3, percent=10)))
 
     @property
     def digest(self) -> str:

@@ -8,7 +8,7 @@ the search goes on from there. What is published is then what the table needs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,9 @@ MOST_FOR_SUMS = 3
 """Steps that ``auto`` tries for sums before leaves may go further too."""
 FIRST_SHARE, MORE_SHARE = 0.4, 0.9
 """The part of the time left in which a first rounding to neighbouring multiples must be found, and that for each number of steps after it."""
-UNLIKELY, UNLIKELY_SHARE = 0.075, 0.1
+UNLIKELY, UNLIKELY_SHARE, ALONE_SHARE = 0.075, 0.1, 0.03
 """Where rounded leaves leave more than this share of the cells a base or more off, neighbouring multiples have this part of the time: tables of five
-dimensions leave 10 to 14 % and seem to have no such rounding, tables of three and four 3 to 6 %. So where small counts alone are rounded."""
+dimensions leave 10 to 14 % and seem to have no such rounding, tables of three and four 3 to 6 %. And where small counts alone are rounded."""
 
 
 def climb(attempt: RoundingAttempt, most: Any) -> Protection:
@@ -68,14 +68,12 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     """Neighbouring multiples, then sums further and further, then what rounded leaves lead to."""
     whole, large = attempt.budget, attempt.instance.cells > FEW_CELLS
     quick = replace(attempt, explains=False)
-    share, seen = _first_look(attempt) if large else (FIRST_SHARE, None)
-    if seen is not None:
-        quick = replace(quick, start=seen)
-    first = _neighbours(quick, share, large=large)
-    if first.publication is not None or whole.stopped:
+    look = _FirstLook.of(attempt) if large else _FirstLook()
+    first = _neighbours(replace(quick, start=look.neighbours), look.share, large=large)
+    if first.publication is not None:
         return first
     last, steps = first, attempt.steps
-    if first.status == "infeasible":
+    if first.status == "infeasible" and not whole.stopped:
         for steps in _further(attempt, large=large):
             more = None if whole.left is None else MORE_SHARE * whole.left
             whole.watch.anew()
@@ -84,7 +82,7 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
                 return _tightened(attempt, last)
             if last.status != "infeasible":
                 break
-    start = None if whole.over else _start(attempt, FEWER if attempt.levels else PASSES)
+    start = look.table if whole.over else _start(attempt, FEWER if attempt.levels else PASSES)
     away = None if start is None else np.abs(start - attempt.instance.a) // attempt.base + 1
     if away is None or int(away.max(initial=1)) > MOST_STEPS:
         return replace(attempt, steps=steps).solve() if last.status == "infeasible" else last
@@ -104,15 +102,27 @@ def _start(attempt: RoundingAttempt, passes: int) -> Ints | None:
     return rounded_leaves(attempt.instance, attempt.base, attempt.budget, alone=alone, passes=passes)
 
 
-def _first_look(attempt: RoundingAttempt) -> tuple[float, Ints | None]:
-    """What rounded leaves say of neighbouring multiples: the part of the time for them, and the table where it has them."""
-    seen = None if attempt.budget.left is None else _start(attempt, QUICK)
-    if seen is None:
-        return FIRST_SHARE, None
-    alone, far = attempt.method.only == "small", np.abs(seen - attempt.instance.a) >= attempt.base
-    if not far.any() and not alone:
-        return FIRST_SHARE, seen
-    return UNLIKELY_SHARE if float(np.mean(far)) > UNLIKELY or alone else FIRST_SHARE, None
+@dataclass(frozen=True)
+class _FirstLook:
+    """Rounded leaves, quickly: a table at hand from the first second, and what it says of neighbouring multiples: the part of the time for them."""
+
+    table: Ints | None = None
+    neighbours: Ints | None = None
+    """The same where all of its values are next to the true ones."""
+    share: float = FIRST_SHARE
+
+    @staticmethod
+    def of(attempt: RoundingAttempt) -> _FirstLook:
+        seen = None if attempt.budget.left is None else _start(attempt, QUICK)
+        if seen is None:
+            return _FirstLook()
+        attempt.tell(seen)
+        far = np.abs(seen - attempt.instance.a) >= attempt.base
+        if attempt.method.only == "small":
+            return _FirstLook(seen, share=ALONE_SHARE)
+        if not far.any():
+            return _FirstLook(seen, seen)
+        return _FirstLook(seen, share=UNLIKELY_SHARE if float(np.mean(far)) > UNLIKELY else FIRST_SHARE)
 
 
 def _neighbours(attempt: RoundingAttempt, share: float, *, large: bool) -> Protection:
