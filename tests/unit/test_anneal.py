@@ -75,3 +75,18 @@ def test_a_time_limit_ends_the_passes_and_no_leaves_need_none():
     assert dear(off(sums, a, found)) <= dear(off(sums, a, start))
     none = annealing(sums[:, :0], a).run(start[:0], -a, Budget(), 10)
     assert len(none) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_large_values_reach_their_neighbouring_multiples(seed):
+    """Cells that are still off by a base or more are gone after until there are none."""
+    table = cw.Table.from_array(np.random.default_rng(seed).integers(100, 10_000, (8, 7, 6)))
+    form, base = table.relations.leaf_form, 500
+    a, leaf = table.scaled, table.scaled[form.leaves]
+    start = leaf % base > base // 2
+    low = leaf // base * base
+    off = np.asarray(form.matrix @ (low + base * start)).astype(np.int64) - a
+    cells = len(a)
+    made = Annealing(form.matrix, np.full(len(leaf), base), np.full(cells, base), np.ones(cells), np.full(cells, NONE))
+    up = made.run(start, off, Budget(seed=seed), 200)
+    assert np.all(np.abs(form.matrix @ (low + base * up) - a) < base)

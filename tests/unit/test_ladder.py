@@ -10,6 +10,7 @@ from bank import causey_cox_ernst, hierarchical
 import cellward as cw
 from cellward.instance import Instance
 from cellward.protect.methods import from_file, from_texts
+from cellward.protect.rounding import ladder
 from cellward.protect.rounding.attempt import RoundingAttempt
 from cellward.protect.rounding.rounded_leaves import rounded_leaves
 from cellward.publication.knowledge import Knowledge
@@ -100,6 +101,28 @@ def test_auto_goes_on_from_rounded_leaves_where_the_search_finds_nothing(monkeyp
     assert len(asked) == 2
     assert p.publication is not None
     assert np.all(np.abs(p.scaled - p.instance.a) < 5 * steps_of(p))
+
+
+def test_where_time_is_over_the_first_look_is_the_answer(monkeypatch):
+    """A large table has rounded leaves from the first second on; nothing else is found here, and the search is over then."""
+    table, told, asked = counts((4, 4, 3, 3), seed=3, most=4), [], []
+    monkeypatch.setattr(ladder, "FEW_CELLS", 100)
+
+    def solve(self):
+        if self.start is not None:
+            return real(self)
+        self.budget.root.end()  # as Ctrl-C does
+        asked.append(self)
+        return self.failed("nothing was found", "none")
+
+    real = RoundingAttempt.solve
+    monkeypatch.setattr(RoundingAttempt, "solve", solve)
+    with pytest.raises(cw.Stopped) as stopped:
+        cw.ControlledRounding(5, max_steps="auto").protect(table, time_limit_s=60, progress=told.append)
+    best = stopped.value.best
+    assert best.publication is not None
+    assert np.all(np.abs(best.scaled - best.instance.a) < 5 * steps_of(best))
+    assert asked and any(each.incumbent is not None for each in told)
 
 
 def test_the_command_line_and_jobs_take_auto_and_python_one():

@@ -10,7 +10,9 @@ from fixed_keys import key_of
 
 import cellward as cw
 from cellward.protect.draws import Draws
+from cellward.protect.perturbation import attempt
 from cellward.protect.perturbation.intervals import PerturbationIntervals
+from cellward.protection import Protection
 from cellward.table.sensitivity import Sensitivity
 
 SMALL = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
@@ -154,6 +156,27 @@ def test_values_that_cannot_be_had_together_are_come_near_to():
         assert np.abs(moved - place).sum() == max(0, int(place.sum()) - 1, -2 - int(place.sum()))
         short += int(place.sum()) > 1
     assert short
+
+
+def test_cells_around_a_level_that_is_missed_are_drawn_again(monkeypatch):
+    """With many levels the auditor judges tables without a cut; what he misses is drawn anew, and the rest stays as it was drawn."""
+    table = asking(cw.Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]), [0, 1, 2, 10], 2, 2)
+    first = cw.CellPerturbation(within=6).protect(table, key=key_of(1))
+    judged, real = [], Protection.protected.func
+
+    def once(self):
+        if not judged:
+            judged.append(self)
+            return False
+        return real(self)
+
+    monkeypatch.setattr(attempt, "MANY", 1)
+    monkeypatch.setattr(Protection, "protected", property(once))
+    monkeypatch.setattr(Protection, "unshown", property(lambda self: np.array([10])))
+    p = cw.CellPerturbation(within=6).protect(table, key=key_of(1))
+    assert np.array_equal(judged[0].scaled, first.scaled)
+    assert p.publication is not None and p.scaled[10] != first.scaled[10]
+    assert np.array_equal(p.scaled[:2], first.scaled[:2])
 
 
 def test_drawn_values_are_on_the_grid():

@@ -50,7 +50,7 @@ ALONE_SHARE = 0.25
 """The part of the time that prices have both cores for themselves."""
 QUICK_SHARE, QUICK_COLUMNS = 0.08, 20_000
 """The part of the time in which a first table is looked for before a sweep, and the columns up to which it is."""
-SWEEP_SHARE, SWEEP_ALONE = 0.9, 0.85
+SWEEP_SHARE, SWEEP_ALONE = 0.9, 0.75
 """The part of the time left for a sweep, and that where there is no table yet."""
 EXACT_SHARE = 0.5
 """The part of the time left for what a vertex leads to."""

@@ -25,7 +25,7 @@ from cellward.protect.lattice.model import LatticeModel, check_grid
 from cellward.protect.lattice.protected import ProtectedSearch as Snapping
 from cellward.protect.lattice.refutation import Constraints
 from cellward.protect.lattice.told_box import AroundValue, BetweenMultiples
-from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
+from cellward.protect.perturbation.cutting_planes import CuttingPlanes, Drawn, FractionalOptimum
 from cellward.protect.perturbation.decimals import near
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs
@@ -53,6 +53,8 @@ LARGE, START_SHARE = 4000, 0.9
 """Cells from which a table to begin with comes before the linear program where time is limited, and the part of the time for what comes first."""
 VERY_LARGE = 10_000
 """Cells from which, where a table was found, the linear program is left: it does not end in a minute, which showing and certifying need."""
+MANY, MOST_DRAWS = 2000, 8
+"""Levels, of all attackers together, from which the auditor judges before any cut is sought, and how often cells around those he misses are drawn."""
 WIDENINGS = (0, 1, 2, 8)
 """Steps of the grid, beyond the two around the optimum, that are tried in turn; then the whole interval is."""
 
@@ -112,7 +114,12 @@ class PerturbationAttempt(Attempt):
 
     def _least(self, watched: list[Capacity], lo: Ints, hi: Ints, places: int) -> Protection:
         """By the linear program: the least perturbation, on a grid or as it is."""
-        search = CuttingPlanes(self.intervals, self._costs, watched, self.budget, lo, hi, self._drawn(lo, hi, places))
+        drawn = self._drawn(lo, hi, places)
+        if drawn is not None and sum(len(asked) for guard in watched for asked in guard.asked) >= MANY:
+            judged = self._judged(lo, hi, places)
+            if judged is not None:
+                return judged
+        search = CuttingPlanes(self.intervals, self._costs, watched, self.budget, lo, hi, drawn)
         found = search.solve()
         if found.status == "infeasible":
             reason = f"no table inside the intervals meets every level ({found.engine}); {self._remedy}"
@@ -129,6 +136,29 @@ class PerturbationAttempt(Attempt):
         reason = f"no table on {self._grid_words} near the optimum ({found.engine}) was shown to protect"
         remedy = "give more time" if self.budget.over else f"give another grid, or {self._remedy}"
         return self.failed(f"{reason}; {remedy}", found.engine, limit_reached=self.budget.over)
+
+    def _judged(self, lo: Ints, hi: Ints, places: int) -> Protection | None:
+        """The least table with the values drawn, as the auditor shows its levels; None where that comes to no end.
+
+        He shows at once what would be a linear program for every level of every attacker here. Where he misses one, the cells around it are drawn
+        once more: what is published is drawn from all that protects.
+        """
+        r, times = self.instance.relations, np.zeros(self.instance.cells, np.int64)
+        for _ in range(MOST_DRAWS):
+            if self.budget.over:
+                break
+            drawn = self._drawn(lo, hi, places, times)
+            found = CuttingPlanes(self.intervals, self._costs, [], self.budget, lo, hi, drawn).solve()
+            if found.v is None or found.status != "optimal":
+                return None
+            made = next(self._published(found, *(found.between or (lo, hi)), places), None)
+            if made is None or made.protected is not False:
+                return made
+            around = np.isin(r.row, r.row[np.isin(r.indices, made.unshown)])
+            if not around.any():
+                break
+            times[np.unique(r.indices[around])] += 1
+        return None
 
     def _start(self, places: int) -> Protection | None:
         """A protected table without the linear program of the whole: a rounding to the same multiples, or the least on the grid with nothing held."""
@@ -214,8 +244,11 @@ class PerturbationAttempt(Attempt):
         known = intervals.knowledge(intervals.instance.a, kind)
         return guards(intervals.instance, known, intervals.told_box(kind), violated=VIOLATED)
 
-    def _drawn(self, lo: Ints, hi: Ints, places: int) -> tuple[Ints, Ints, int] | None:
-        """Within a distance, each cell at risk is held to a value drawn from all that its levels leave it, and the step of these values."""
+    def _drawn(self, lo: Ints, hi: Ints, places: int, times: Ints | None = None) -> Drawn | None:
+        """Within a distance, each cell at risk is held to a value drawn from all that its levels leave it, and the step of these values.
+
+        ``times``: how often cells are drawn anew.
+        """
         if self._objective != "distance":
             return None
         own = self.instance.sensitivity
@@ -227,7 +260,13 @@ class PerturbationAttempt(Attempt):
         first, last = np.where(none, lo[cell], first), np.where(none, lo[cell], last)
         # One fraction of two widths would give itself away: another distance is another draw, but for one a cell, which may grow with the values.
         within = "" if is_list(self.method.within) else f" within {self.method.within}"
-        return cell, first + self.draws.up_to(f"place{within}", cell, (last - first) // step) * step, step
+        many = (last - first) // step
+        place = self.draws.up_to(f"place{within}", cell, many)
+        often = np.zeros(len(cell), np.int64) if times is None else times[cell]
+        for k in range(1, int(often.max(initial=0)) + 1):
+            again = often >= k
+            place[again] = self.draws.up_to(f"place{within}, drawn again {k}", cell[again], many[again])
+        return cell, first + place * step, step
 
     def _drawing_step(self, places: int) -> int:
         """The least whole number, in the table's own unit, whose multiples are all on the grid."""

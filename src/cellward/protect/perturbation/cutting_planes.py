@@ -24,6 +24,8 @@ from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 
+Drawn = tuple[Ints, Ints, int]
+"""Cells that are held to values drawn for them, these values, and the step of what else they may take."""
 ON_END = 1e-6
 """A value this near to an end sits on it."""
 MOST_ROUNDS = 500
@@ -58,8 +60,7 @@ class CuttingPlanes:
     budget: Budget
     lo: Ints
     hi: Ints
-    drawn: tuple[Ints, Ints, int] | None = None
-    """Cells that are held to values drawn for them, these values, and the step of what else they may take."""
+    drawn: Drawn | None = None
     rounds: int = 0
 
     def solve(self) -> FractionalOptimum:

@@ -85,6 +85,11 @@ class RoundingAttempt(Attempt):
         unit = 10.0 ** -(self.instance.decimals + self.instance.weight_decimals)
         return self.budget.counting(unit * model.start, unit)
 
+    def taken(self, v: Ints) -> Protection:
+        """A table at hand as the result, with what the cheapest choices cell by cell prove."""
+        model = LatticeModel(self.instance, self._allowed(), known=v)
+        return self._answer(model, model, Found("feasible", "rounded leaves", x=model.steps_of(v), bound=model.least()))
+
     def tell(self, v: Ints) -> None:
         """A table at hand, to whoever watches."""
         model = LatticeModel(self.instance, AllowedSet(v, v, np.zeros_like(v)))

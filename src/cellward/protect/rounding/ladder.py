@@ -84,13 +84,17 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
                 break
     start = look.table if whole.over else _start(attempt, FEWER if attempt.levels else PASSES)
     away = None if start is None else np.abs(start - attempt.instance.a) // attempt.base + 1
-    if away is None or int(away.max(initial=1)) > MOST_STEPS:
+    if start is None or away is None or int(away.max(initial=1)) > MOST_STEPS:
         return replace(attempt, steps=steps).solve() if last.status == "infeasible" else last
     whole.watch.anew()
     needed = _by_height(attempt.instance.relations, away)
     if attempt.levels and large:  # where a second step of all cells protects nearly every table
         needed = np.maximum(needed, 2)
-    found = replace(attempt, steps=needed, start=start).solve()
+    begun = replace(attempt, steps=needed, start=start)
+    if whole.over:
+        found = begun.taken(start)
+        return last if attempt.levels and found.protected is False else found
+    found = begun.solve()
     return _tightened(attempt, found) if found.publication is not None else found
 
 
