@@ -12,7 +12,7 @@ from cellward.advise.advice import Advice, AdviceRow, LevelRow
 from cellward.advise.by_level import LevelNeeds, bases_by_level, distances_by_level, level_needs
 from cellward.advise.candidates import candidate_bases, round_up
 from cellward.advise.choice import choose
-from cellward.advise.smallest import Smallest
+from cellward.advise.smallest import OPEN, Smallest
 from cellward.advise.trial import Trial, Trials
 from cellward.advise.words import paragraph
 from cellward.errors import InputError
@@ -149,17 +149,22 @@ class _Adviser:
 
     def _search(self, trials: Trials, settled: Mapping[int, Trial]) -> Smallest[Trial]:
         """The smallest base at which a rounding to neighbouring multiples protects; ``settled``: what is known of some."""
-        own = self.trials.budget.part(self._seconds(FOR_BASES))
+        own, in_vain = self.trials.budget.part(self._seconds(FOR_BASES)), 0.0
 
         def attempt(base: int) -> Trial:
+            nonlocal in_vain
             if base in settled:
                 return settled[base]
             seconds = None if own.left is None else FOR_ONE_BASE * own.left
-            return trials.of(ControlledRounding(self._units(base)), seconds)
+            tried = trials.of(ControlledRounding(self._units(base)), seconds)
+            in_vain = max(in_vain, tried.seconds if tried.answer == "undecided" else 0.0)
+            return tried
 
-        search = Smallest(
-            candidate_bases(self.single, self.bases), self._ruled_out, attempt, lambda: own.over, many=self._any_base
-        )
+        def over() -> bool:
+            """Whether the next base would have much less time than one that was not decided."""
+            return own.over or (own.left is not None and LONGER * own.left < in_vain)
+
+        search = Smallest(candidate_bases(self.single, self.bases), self._ruled_out, attempt, over, many=self._any_base)
         search.run()
         return search
 
@@ -273,10 +278,10 @@ class _Adviser:
 
 
 def _distance(trials: Iterable[Trial]) -> Any:
-    """The first distance for all cells that protects, or does against the public."""
+    """The first distance for all cells that protects, or does against the public, or else is not ruled out."""
     within = [(one.answer, one.method.within) for one in trials if isinstance(one.method, CellPerturbation)]
     whole = [(answer, given) for answer, given in within if not isinstance(given, dict)]
-    return next((given for wanted in ("protects", "public only") for answer, given in whole if answer == wanted), None)
+    return next((given for wanted in ("protects", *OPEN[::-1]) for answer, given in whole if answer == wanted), None)
 
 
 def _changes(by_level: dict[int, int]) -> dict[int, int]:
