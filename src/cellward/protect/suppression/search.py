@@ -15,12 +15,13 @@ from cellward.protect.suppression.closing import closed
 from cellward.protect.suppression.construction import Construction
 from cellward.protect.suppression.cut_pool import CutPool, Relaxed
 from cellward.protect.suppression.demand import Demand
-from cellward.protect.suppression.equation_cuts import bridges, equation_cuts
+from cellward.protect.suppression.equation_cuts import bridges, equation_cuts, lone_cells
 from cellward.protect.suppression.master import Master, strengthened
 from cellward.protect.suppression.problem import Pattern, SuppressionProblem
 from cellward.protect.suppression.separation import Separation
 from cellward.publication.withheld import Withheld
 from cellward.solve.budget import Budget
+from cellward.table.levels import Levels
 
 ENGINE = "witness tables"
 LITTLE = 1e-3
@@ -105,11 +106,12 @@ class _Search:
     def _equations(self) -> None:
         """The cuts of single equations, and their relaxation."""
         relations, forced = self.problem.instance.relations, self.problem.forced
-        if not self.problem.exact_only:
-            self.pool.add(equation_cuts(self.demand, relations, forced))
+        exact = self.problem.exact_only
+        self.pool.add(lone_cells(relations, self.demand, forced) if exact else equation_cuts(self.demand, relations, forced))
         self.root = self.pool.relaxed(self.budget)
-        alone = bridges(relations, forced, self.pool.free)
-        while self.root is not None and self.pool.add(alone, self.root.x) and not self.budget.over:
+        while self.root is not None and not self.budget.over:
+            if not self.pool.add(bridges(relations, forced, self.pool.free, self.root.x), self.root.x):
+                return
             before, found = self.root.bound, self.pool.relaxed(self.budget)
             if found is None:
                 return
@@ -174,5 +176,10 @@ def _with_levels(problem: SuppressionProblem) -> Instance:
     if not problem.exact_only:
         return problem.instance
     bare = problem.instance.sensitivity.without_levels()
-    attackers = tuple(replace(one, levels=None, sums=None) for one in problem.instance.attackers)
+    # Who knows contributions has levels that follow from them; exact disclosure is kept from those to whom the table's own levels are owed.
+    none = Levels(*(np.zeros(0, np.int64) for _ in range(4)))
+    attackers = tuple(
+        replace(one, levels=none if one.levels is not None and len(one.cell) else None, sums=None)
+        for one in problem.instance.attackers
+    )
     return replace(problem.instance, sensitivity=bare, attackers=attackers)
