@@ -235,8 +235,9 @@ class Protection:
     @cached_property
     def _not_unknown(self) -> Ints:
         assert self.publication is not None
-        known: list[Witness] = []
-        if not self.ignore_levels:
+        if self.ignore_levels:
+            known = [] if self.shown.levels is None else [*self.shown.levels.known]
+        else:
             known = [*self.evidence.tables, *(one.witness for one in self.evidence.shown)]
         budget = None if self.shown.budget is None else self.shown.budget.to_end
         return not_unknown(self.instance, self.publication, known, budget)

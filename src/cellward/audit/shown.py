@@ -33,7 +33,7 @@ class ShownLevels:
         self.found: Evidence | None = None
         self.budget: Budget | None = None
         self.known: tuple[Witness, ...] = ()
-        """Tables found for another publication of the same instance, to begin with."""
+        """Tables that attackers must think possible, to begin with: found for another publication of the same instance, or for other levels."""
 
     @property
     def evidence(self) -> Evidence:

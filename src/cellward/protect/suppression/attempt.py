@@ -74,9 +74,19 @@ class SuppressionAttempt(Attempt):
         late = found.status == "feasible" and budget.limited
         status: Any = "optimal" if bound == cost else "feasible"
         result = self.result_of(publication, sought, status=status, engine=found.engine, limit_reached=late)
-        if self.levels and found.evidence is not None:
-            result.shown.known(self._evidence(found.evidence))
+        if found.evidence is not None:
+            if self.levels:
+                result.shown.known(self._evidence(found.evidence))
+            else:
+                result.shown.after(Evidence(0, tables=self._on_grid(found.evidence)))
         return result
+
+    def _on_grid(self, found: Evidence) -> tuple[Witness, ...]:
+        """Tables in whole numbers: those with fractions are taken as often as they ask for, where the public bounds allow it. Where exact disclosure is
+        all that is guarded against, any move will do."""
+        n, i = self.instance.cells, self.instance
+        shifts = [one.witness.shift[:n] for one in found.shown]
+        return tuple(Witness(z) for z in shifts if np.all((z >= i.lower - i.a) & (z <= i.upper - i.a)))
 
     def _evidence(self, found: Evidence) -> Evidence:
         """What shows the levels of the instance itself, from what showed those that were guarded: sums come after its cells, more attackers last."""

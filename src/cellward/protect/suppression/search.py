@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -86,7 +87,9 @@ class _Search:
 
     def _safe(self, withheld: Bools) -> Bools | None:
         """A safe pattern that grew from this one, shown exactly."""
-        if self.demand.wide.any() and not self._shown(withheld, ()).missing:  # both ways together, however they share
+        if self.budget.over:
+            return None
+        if self.demand.wide.any() and not self._shown(withheld, (), self.budget).missing:  # both ways together, however they share
             self.known[withheld.tobytes()] = []
             return withheld
         made = self._made(withheld.astype(float))
@@ -148,9 +151,9 @@ class _Search:
         evidence = self._shown(withheld, made.pool.only_needed().witnesses)
         return withheld, evidence, self.budget.spent - began
 
-    def _shown(self, withheld: Bools, known: list[Witness] | tuple[()]) -> Evidence:
+    def _shown(self, withheld: Bools, known: Sequence[Witness], budget: Budget | None = None) -> Evidence:
         told = Withheld.of(self.judged.a, np.flatnonzero(withheld))
-        return show_levels(self.judged, told, self.budget.showing, known)
+        return show_levels(self.judged, told, self.budget.showing if budget is None else budget.part(), known)
 
     def _pattern(self, withheld: Bools, evidence: Evidence) -> Pattern:
         cost = int(self.problem.cost[withheld].sum())
