@@ -72,7 +72,7 @@ class Master:
         start = self.best[cells].astype(float)
         try:
             part = self.budget.part()
-            found = ask(solve_cpsat, model, columns=model.columns, budget=part, start=start, work=self.work)
+            found = ask(solve_cpsat, model, columns=model.columns, budget=part, start=start, work=self.work, by_lp=True)
         except SolverError:
             return None
         if np.isfinite(found.bound):
