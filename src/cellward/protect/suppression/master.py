@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cellward.errors import SolverError
-from cellward.exact import Bools
+from cellward.exact import Bools, Floats
 from cellward.protect.suppression.cut_pool import CutPool, Relaxed
 from cellward.protect.suppression.separation import Separation
 from cellward.solve.ask import ask
@@ -18,6 +18,8 @@ STALLED, LITTLE = 3, 1e-4
 """The root is left after so many rounds in which the bound grows by no more than this part of itself."""
 FIRST_WORK, MOST_WORK = 1.0, 32.0
 """What CP-SAT may spend on a pattern, by its own measure; twice as much each time that brings none that is cheaper than the best, up to a limit."""
+OFTEN = 8
+"""Every so many patterns, one is grown safe."""
 Safe = Callable[[Bools], Bools | None]
 """What a pattern becomes once it is safe: itself, or one that grew from it; None where none did."""
 
@@ -47,6 +49,7 @@ class Master:
 
     def run(self) -> None:
         """Until the best is proven to be the least, or the time is up."""
+        rounds = 0
         while not self.budget.over and self.bound < self._of(self.best) and self.work <= MOST_WORK:
             x = self._least()
             if x is None:
@@ -54,14 +57,25 @@ class Master:
             if self._of(x) >= self._of(self.best):
                 self.work *= 2
                 continue
-            new = self.pool.add(self.separation.capacity(x.astype(float)), x.astype(float))
-            new += self.pool.add(self.separation.bridges(x.astype(float)), x.astype(float))
-            grown = self.safe(x)
+            rounds += 1
+            new = self._cut_off(x.astype(float))
+            # A pattern is grown safe now and then: between two of them the cuts lead nearer to one.
+            due = not new or rounds & (rounds - 1) == 0 or rounds % OFTEN == 0
+            grown = self.safe(x) if due else None
             if grown is not None and self._of(grown) < self._of(self.best):
                 self.best = grown
                 self.budget.found(float(self._of(grown)))
             elif not new:
                 return
+
+    def _cut_off(self, x: Floats) -> int:
+        """Cuts that a pattern does not keep, and how many they are; those that kept the last ones are asked too before it is said that there are none."""
+        for _ in range(2):
+            new = self.pool.add(self.separation.capacity(x), x) + self.pool.add(self.separation.bridges(x), x)
+            if new or not self.separation.quiet:
+                return new
+            self.separation.quiet.clear()
+        return 0
 
     def _of(self, withheld: Bools) -> int:
         return int(self.cost[withheld].sum())

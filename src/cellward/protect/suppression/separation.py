@@ -64,9 +64,12 @@ class Separation:
         rooms = self.demand.rooms(chosen)
         if sense == "slide":  # between two tables each cell moves by both rooms together
             rooms = np.broadcast_to(rooms.sum(axis=0), rooms.shape)
-        rooms = np.minimum(rooms, level)
+        capped = np.minimum(rooms, level)
+        rooms = rooms.copy()
+        rooms[0 if sign < 0 else 1, p] = level  # further need not be seen
         for nested in range(NESTED):
-            found = active.most(p, sign, rooms * soft, self.budget)
+            # Where a cell counts in part, no coefficient counts for more than the level; where it counts in full, the attacker moves it as he can.
+            found = active.most(p, sign, np.where(soft >= 1.0, rooms, capped * soft), self.budget)
             if found is None or found[0] >= level * (1 - NEAR):
                 return
             prices = self._rounded(found[1])
