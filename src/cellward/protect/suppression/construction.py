@@ -234,11 +234,15 @@ class Construction:
 
     # ---- cheaper ---------------------------------------------------------------------------------------------------------------------------
 
-    def trim(self, budget: Budget) -> None:
-        """Print cells again that can be spared, the dearest first: what a table showed that moves the cell is to be shown by others."""
+    def trim(self, budget: Budget, kept: Bools | None = None) -> None:
+        """Print cells again that can be spared, the dearest first: what a table showed that moves the cell is to be shown by others. ``kept``: cells
+        that are not asked."""
         true_cost = self.problem.cost
         self._forget_idle()
-        for i in sorted(np.flatnonzero(self.pattern & ~self.problem.forced).tolist(), key=lambda i: (-true_cost[i], i)):
+        free = self.pattern & ~self.problem.forced
+        if kept is not None:
+            free &= ~kept
+        for i in sorted(np.flatnonzero(free).tolist(), key=lambda i: (-true_cost[i], i)):
             if budget.over:
                 return
             if self.pattern[i]:

@@ -69,7 +69,7 @@ class _Search:
         """A better pattern by cuts and a master, where the table is not too large for them, with CP-SAT's word on the least."""
         cost = int(self.problem.cost[withheld].sum())
         self.budget.found(float(cost))
-        if self.root is None or len(self.demand.cell) > FEW or self.root.bound >= cost:
+        if not self._by_cuts or self.root is None or self.root.bound >= cost:
             return withheld, evidence
         separation = self._separation()
         self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_half(self.budget.left)))
@@ -80,6 +80,11 @@ class _Search:
             if master.best is not withheld:
                 return master.best, self._shown(master.best, self.known[master.best.tobytes()])
         return withheld, evidence
+
+    @property
+    def _by_cuts(self) -> bool:
+        """Whether each level can be separated by itself."""
+        return self.root is not None and len(self.demand.cell) <= FEW
 
     def _separation(self) -> Separation:
         problem = self.problem
@@ -96,7 +101,7 @@ class _Search:
         if not made.free():
             if not made.build():
                 return None
-            made.trim(self.budget)
+            made.trim(self.budget, withheld)
         known = made.pool.only_needed().witnesses
         if self._shown(made.pattern, known).missing:
             return None
@@ -132,6 +137,8 @@ class _Search:
             budget.found(float(made.withheld_cost()), None if self.root is None else float(self.root.bound))
             first, evidence, took = self._judged(made)
             if not evidence.missing:
+                if self._by_cuts:  # the least pattern over the cuts leads to better ones
+                    return first, evidence
                 rest = None if budget.left is None else budget.left - AUDITS * took
                 if rest is not None and rest <= 0:
                     return first, evidence
