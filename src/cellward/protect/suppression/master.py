@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,8 @@ STALLED, LITTLE = 3, 1e-4
 """The root is left after so many rounds in which the bound grows by no more than this part of itself."""
 FIRST_WORK, MOST_WORK = 1.0, 32.0
 """What CP-SAT may spend on a pattern, by its own measure; twice as much each time that brings none that is cheaper than the best, up to a limit."""
+FEW_CELLS = 2000
+"""A pattern is sought among so many cells; among twice as many each time that brings none that is cheaper."""
 OFTEN = 8
 """Every so many patterns, one is grown safe."""
 Safe = Callable[[Bools], Bools | None]
@@ -34,18 +37,28 @@ def strengthened(pool: CutPool, root: Relaxed, separation: Separation, most: int
         if found is None:
             break
         little = little + 1 if found.bound <= root.bound * (1 + LITTLE) else 0
-        root = found if found.bound >= root.bound else Relaxed(found.x, root.bound, root.weights, root.scale)
+        root = found if found.bound >= root.bound else replace(root, x=found.x)
     return root
 
 
 class Master:
     """The search for the least pattern; ``best`` is safe, ``bound`` CP-SAT's word on what none costs less than."""
 
-    def __init__(self, pool: CutPool, separation: Separation, best: Bools, safe: Safe, budget: Budget) -> None:
-        self.pool, self.separation, self.best, self.safe, self.budget = pool, separation, best, safe, budget
+    def __init__(
+        self, pool: CutPool, root: Relaxed, separation: Separation, best: Bools, safe: Safe, budget: Budget
+    ) -> None:
+        self.pool, self.root, self.separation, self.best, self.safe, self.budget = (
+            pool,
+            root,
+            separation,
+            best,
+            safe,
+            budget,
+        )
         self.cost = pool.problem.cost
         self.bound = 0
         self.work = FIRST_WORK
+        self.most = FEW_CELLS
 
     def run(self) -> None:
         """Until the best is proven to be the least, or the time is up."""
@@ -56,6 +69,7 @@ class Master:
                 return
             if self._of(x) >= self._of(self.best):
                 self.work *= 2
+                self.most *= 2
                 continue
             rounds += 1
             new = self._cut_off(x.astype(float))
@@ -82,17 +96,32 @@ class Master:
 
     def _least(self) -> Bools | None:
         """The least pattern that keeps the cuts found so far, and the bound that comes with it."""
-        model, cells = self.pool.model(whole=True)
+        among, every = self._worth_it()
+        model, cells = self.pool.model(whole=True, among=among)
         start = self.best[cells].astype(float)
         try:
             part = self.budget.part()
-            found = ask(solve_cpsat, model, columns=model.columns, budget=part, start=start, work=self.work, by_lp=True)
+            found = ask(
+                solve_cpsat, model, columns=model.columns, budget=part, start=start, work=self.work, by_lp=True
+            )
         except SolverError:
             return None
-        if np.isfinite(found.bound):
-            self.bound = max(self.bound, int(found.bound))
+        if every and np.isfinite(found.bound):
+            # Patterns with cells that were left out cost no less than the best.
+            self.bound = max(self.bound, min(int(found.bound), self._of(self.best)))
         if found.x is None:
             return None
         x = self.pool.problem.forced.copy()
         x[np.array(cells, np.int64)[found.x > 0.5]] = True
         return x
+
+    def _worth_it(self) -> tuple[Bools, bool]:
+        """The cells without which a pattern cheaper than the best has to do, by the prices of the root; of many only those that cost least beyond them,
+        with those of the best. And whether these are all."""
+        assert self.root.dearer is not None
+        dearer = self.root.dearer
+        kept = np.asarray(self.pool.free & (dearer < self._of(self.best) - self.root.bound))
+        if int(kept.sum()) <= self.most:
+            return kept | self.best, True
+        limit = np.partition(dearer[kept], self.most)[self.most]
+        return np.asarray((kept & (dearer <= limit)) | self.best), False

@@ -74,7 +74,7 @@ class _Search:
         separation = self._separation()
         self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_half(self.budget.left)))
         if self.root.bound < cost:
-            master = Master(self.pool, separation, withheld, self._safe, self.budget)
+            master = Master(self.pool, self.root, separation, withheld, self._safe, self.budget)
             master.run()
             self.word = master.bound
             if master.best is not withheld:

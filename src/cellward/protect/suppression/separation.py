@@ -18,7 +18,7 @@ from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
-from cellward.table.relations import Relations
+from cellward.table.relations import Relations, ranges
 
 DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840)
 COARSE = 10**4
@@ -57,38 +57,42 @@ class Separation:
 
     def _capacity(self, e: int, way: int, level: float, x: Floats, active: _Active) -> Iterator[CapacityCut]:
         """The cut of one requirement, and those that are left when its cells count as withheld."""
-        chosen = np.zeros(len(self.demand.groups), bool)
-        chosen[self.demand.of[e]] = True
         p, sign, sense = int(self.demand.cell[e]), -1.0 if way == 1 else 1.0, ("up", "down", "slide")[way]
-        soft = np.where(self.forced, 1.0, x)
-        rooms = self.demand.rooms(chosen)
-        if sense == "slide":  # between two tables each cell moves by both rooms together
-            rooms = np.broadcast_to(rooms.sum(axis=0), rooms.shape)
-        capped = np.minimum(rooms, level)
-        rooms = rooms.copy()
-        rooms[0 if sign < 0 else 1, p] = level  # further need not be seen
+        group, soft = int(self.demand.of[e]), x
         for nested in range(NESTED):
+            rooms = self.demand.rooms_of(group, active.cells)
+            if sense == "slide":  # between two tables each cell moves by both rooms together
+                rooms = np.broadcast_to(rooms.sum(axis=0), rooms.shape).copy()
+            capped = np.minimum(rooms, level)
+            rooms[0 if sign < 0 else 1, active.place[p]] = level  # further need not be seen
             # Where a cell counts in part, no coefficient counts for more than the level; where it counts in full, the attacker moves it as he can.
-            found = active.most(p, sign, np.where(soft >= 1.0, rooms, capped * soft), self.budget)
+            part = np.where(self.forced[active.cells], 1.0, soft[active.cells])
+            found = active.most(p, sign, np.where(part >= 1.0, rooms, capped * part), self.budget)
             if found is None or found[0] >= level * (1 - NEAR):
                 return
             prices = self._rounded(found[1])
-            yield self._cut(self.demand.groups[int(self.demand.of[e])].members[0], p, sense, *prices)
+            yield self._cut(self.demand.groups[group].members[0], p, sense, *prices)
             if nested + 1 < NESTED:
-                slope = np.bincount(self.rows.indices, self.rows.coefs * found[1][self.rows.row], minlength=len(soft))
+                slope = self._slope(found[1])
                 slope[p] += sign
                 soft = np.where((np.abs(slope) > NEAR) & self.free, 1.0, soft)
                 active = self._active(soft)
 
+    def _slope(self, prices: Floats) -> Floats:
+        """What the equations at these prices make of each cell."""
+        used = np.flatnonzero(prices)
+        part = self.rows.take(used)
+        return np.bincount(part.indices, part.coefs * prices[used][part.row], minlength=self.rows.cells)
+
     def bridges(self, x: Floats) -> Iterator[CapacityCut]:
         """For each cell that is withheld further than cells around it allow, the bridge of its prices."""
         active, far = self._active(x), float(len(x))
-        room = np.where(self.free, x, far * self.forced)
+        room = np.where(self.free[active.cells], x[active.cells], far * self.forced[active.cells])
         for i in np.flatnonzero(self.free & (x > NEAR)).tolist():
             if self.budget.over:
                 return
             mine = room.copy()
-            mine[i] = far
+            mine[active.place[i]] = far
             found = active.most(i, 1.0, np.stack((mine, mine)), self.budget)
             if found is not None and found[0] < x[i] - NEAR:
                 yield self._cut(0, i, "bridge", *self._rounded(found[1]))
@@ -117,19 +121,20 @@ class _Active:
         self.cells, self.equations = cells, rows.equations
         place = np.full(rows.cells, -1, np.int64)
         place[cells] = np.arange(len(cells))
-        inside = place[rows.indices] >= 0
+        ptr, by_cell = rows.by_cell
+        entry = np.sort(by_cell[ranges(ptr[cells], ptr[cells + 1])])
         self.place = place
-        self.row, at = np.unique(rows.row[inside], return_inverse=True)
+        self.row, at = np.unique(rows.row[entry], return_inverse=True)
         self.indptr = np.concatenate(([0], np.cumsum(np.bincount(at, minlength=len(self.row))))).astype(np.int64)
-        self.indices, self.coefs = place[rows.indices[inside]], rows.coefs[inside].astype(float)
+        self.indices, self.coefs = place[rows.indices[entry]], rows.coefs[entry].astype(float)
 
     def most(self, p: int, sign: float, room: Floats, budget: Budget) -> tuple[float, Floats] | None:
-        """How far cell p can be moved, and the prices of all equations."""
+        """How far cell p can be moved where these are the rooms of the cells, and the prices of all equations."""
         cost = np.zeros(len(self.cells))
         cost[self.place[p]] = -sign
         sides = np.zeros(len(self.row))
         model = LinearModel(
-            cost=cost, lower=-room[0][self.cells], upper=room[1][self.cells], indptr=self.indptr, indices=self.indices,
+            cost=cost, lower=-room[0], upper=room[1], indptr=self.indptr, indices=self.indices,
             coefs=self.coefs, row_lower=sides, row_upper=sides,
         )  # fmt: skip
         try:
