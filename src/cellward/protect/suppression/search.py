@@ -29,8 +29,12 @@ LITTLE = 1e-3
 """Bridges are added as long as the bound grows by this part of itself."""
 AUDITS = 4.0
 """A pattern is made better as long as there is time to judge it so many times over."""
-FEW = 3000
-"""Levels of attackers alike up to which each is separated by itself."""
+AT_THE_ROOT = 0.2
+"""The part of the time for cuts of the relaxation: those of patterns say more."""
+TRIMMED = 0.3
+"""The part of the time for that where cuts lead to better patterns too."""
+FEW, SEPARATED = 3000, 50_000
+"""Levels of attackers alike up to which the first pattern is left to the cuts to better, and up to which cuts are sought by them."""
 MANY = 150_000
 """Levels of attackers alike from which their tables are left to the auditor."""
 
@@ -72,11 +76,14 @@ class _Search:
         if not self._by_cuts or self.root is None or self.root.bound >= cost:
             return withheld, evidence
         separation = self._separation()
-        self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_half(self.budget.left)))
+        self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_share(self.budget.left)))
         if self.root.bound < cost:
             master = Master(self.pool, self.root, separation, withheld, self._safe, self.budget)
             master.run()
             self.word = master.bound
+            again = self.pool.relaxed(self.budget.part())  # with the cuts of all patterns
+            if again is not None and again.bound > self.root.bound:
+                self.root = again
             if master.best is not withheld:
                 return master.best, self._shown(master.best, self.known[master.best.tobytes()])
         return withheld, evidence
@@ -84,7 +91,7 @@ class _Search:
     @property
     def _by_cuts(self) -> bool:
         """Whether each level can be separated by itself."""
-        return self.root is not None and len(self.demand.cell) <= FEW
+        return self.root is not None and len(self.demand.cell) <= SEPARATED
 
     def _separation(self) -> Separation:
         problem = self.problem
@@ -137,12 +144,12 @@ class _Search:
             budget.found(float(made.withheld_cost()), None if self.root is None else float(self.root.bound))
             first, evidence, took = self._judged(made)
             if not evidence.missing:
-                if self._by_cuts:  # the least pattern over the cuts leads to better ones
+                if self._by_cuts and len(self.demand.cell) <= FEW:  # the least pattern over the cuts leads to better ones
                     return first, evidence
                 rest = None if budget.left is None else budget.left - AUDITS * took
                 if rest is not None and rest <= 0:
                     return first, evidence
-                made.trim(budget.part(rest))
+                made.trim(budget.part(rest if rest is None or not self._by_cuts else rest * TRIMMED))
                 better, shown, _ = self._judged(made)
                 return (first, evidence) if shown.missing else (better, shown)
         everything = problem.candidate | problem.forced
@@ -177,8 +184,8 @@ class _Search:
         return Pattern(status, ENGINE, withheld, min(bound, cost), cuts, weights, root.scale, evidence=evidence)  # type: ignore[arg-type]
 
 
-def _half(left: float | None) -> float | None:
-    return None if left is None else left / 2
+def _share(left: float | None) -> float | None:
+    return None if left is None else left * AT_THE_ROOT
 
 
 def _with_levels(problem: SuppressionProblem) -> Instance:

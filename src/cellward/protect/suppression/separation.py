@@ -12,7 +12,8 @@ import numpy as np
 
 from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
-from cellward.protect.suppression.demand import Demand
+from cellward.protect.suppression.cheapest_witness import CheapestWitness, Goals
+from cellward.protect.suppression.demand import FAR, Demand
 from cellward.protect.suppression.problem import CapacityCut
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
@@ -26,6 +27,10 @@ COARSE = 10**4
 NEAR = 1e-6
 NESTED = 3
 """Cuts of one requirement at one point."""
+MOST, ASKED = 300, 300
+"""Cuts of one point, and questions where some are found, but for those of the last requirement."""
+FEW, TURNS = 1000, 6
+"""Entries from which tables that show many at once are looked for first, and how often."""
 
 
 class Separation:
@@ -37,23 +42,72 @@ class Separation:
         keep[relations.redundant] = False
         self.equation = np.flatnonzero(keep)
         self.rows = relations.take(self.equation)
+        self.tables = CheapestWitness(relations, budget)
         self.quiet: set[tuple[int, int]] = set()
         """Ways of entries that the last points reached: they are not asked again until all others do too."""
+        self.first = 0
+        """The entry that is asked first: where the last point's were enough."""
 
     def capacity(self, x: Floats) -> Iterator[CapacityCut]:
-        """For each way of each entry that these x do not reach, the cuts of its prices; those that were reached before are asked last."""
-        found, active = 0, self._active(x)
+        """For ways of entries that these x do not reach, the cuts of their prices, up to a number; those that were reached before are asked last."""
+        d, found, many, active, shown = self.demand, 0, 0, self._active(x), self._shown(x)
+        levels = (d.upl, d.lpl, d.wide)
         for asked in (False, True):
-            for e in range(len(self.demand.cell)):
-                for way, much in enumerate((self.demand.upl, self.demand.lpl, self.demand.wide)):
-                    if much[e] <= 0 or ((e, way) in self.quiet) != asked or self.budget.over:
+            for e in np.roll(np.arange(len(d.cell)), -self.first).tolist():
+                for way, much in enumerate(levels):
+                    if much[e] <= 0 or shown[way, e] or ((e, way) in self.quiet) != asked or self.budget.over:
                         continue
                     cuts = list(self._capacity(e, way, float(much[e]), x, active))
-                    found += len(cuts)
+                    found, many = found + len(cuts), many + 1
                     yield from cuts
                     (self.quiet.discard if cuts else self.quiet.add)((e, way))
+                if found >= MOST or (found and many >= ASKED):
+                    self.first = e + 1
+                    return
             if found:
                 return
+
+    def _shown(self, x: Floats) -> Bools:
+        """Ways of entries that tables of these x show, many at once: they need not be asked. First within what all know together, then for attackers
+        who leave each other room."""
+        d = self.demand
+        out = np.zeros((3, len(d.cell)), bool)
+        if len(d.cell) <= FEW:
+            return out
+        soft, rng = np.where(self.forced, 1.0, np.where(self.free, x, 0.0)), np.random.default_rng(0)
+        everyone = np.arange(len(d.groups))
+        for turn in range(TURNS):
+            open_ = ((d.upl > 0) & ~out[0]) | ((d.lpl > 0) & ~out[1])
+            if not open_.any() or self.budget.over:
+                break
+            left = rng.permutation(everyone[np.bincount(d.of[open_], minlength=len(d.groups)) > 0])
+            chosen = np.ones(len(d.groups), bool) if not turn else d.compatible(left, open_)
+            rooms = d.rooms(chosen)
+            rooms = np.where(soft > 0, np.where(np.isinf(rooms), float(FAR), rooms) * soft, 0.0)
+            for way, much in enumerate((d.upl, d.lpl)):
+                goals = self._goals(chosen[d.of] & ~out[way] & (much > 0), much, rooms[1 - way], 1 - 2 * way)
+                z = self.tables.soft(0 * x, rooms, goals) if len(goals.cell) else None
+                for table in () if z is None else (z, -z):
+                    self._reached(table, soft, out)
+        return out
+
+    def _goals(self, entries: Bools, much: Ints, room: Floats, sign: int) -> Goals:
+        """The cells of some entries as far as most of them ask, where there is room."""
+        level = np.zeros(len(room))
+        np.maximum.at(level, self.demand.cell[entries], much[entries].astype(float))
+        cell = np.flatnonzero((level > 0) & (level <= room))
+        return Goals(cell, level[cell], np.full(len(cell), float(sign)))
+
+    def _reached(self, z: Floats, soft: Floats, out: Bools) -> None:
+        """Mark what a table shows where each cell may move as far as it is withheld."""
+        d, hair = self.demand, NEAR * float(np.abs(z).max(initial=1.0))
+        public = np.all((z >= -d.room[0] * soft - hair) & (z <= d.room[1] * soft + hair))
+        own = z[d.own]
+        odd = (own < d.low * soft[d.own] - hair) | (own > d.high * soft[d.own] + hair)
+        fits = (np.bincount(d.whose[odd], minlength=len(d.groups)) == 0) & public
+        move, usable = z[d.cell], fits[d.of]
+        out[0] |= usable & (move >= d.upl * (1 - NEAR))
+        out[1] |= usable & (-move >= d.lpl * (1 - NEAR))
 
     def _capacity(self, e: int, way: int, level: float, x: Floats, active: _Active) -> Iterator[CapacityCut]:
         """The cut of one requirement, and those that are left when its cells count as withheld."""
