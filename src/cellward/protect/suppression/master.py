@@ -10,6 +10,7 @@ import numpy as np
 from cellward.errors import SolverError
 from cellward.exact import Bools, Floats
 from cellward.protect.suppression.cut_pool import CutPool, Relaxed
+from cellward.protect.suppression.equation_cuts import bridges
 from cellward.protect.suppression.separation import Separation
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
@@ -31,14 +32,26 @@ def strengthened(pool: CutPool, root: Relaxed, separation: Separation, most: int
     """The relaxation with cuts of attackers' prices, until they have none left, bring little, or prove what a pattern costs (``most``)."""
     little = 0
     while not budget.over and root.bound < most and little < STALLED:
-        new = pool.add(separation.capacity(root.x), root.x)
-        new += pool.add(separation.bridges(root.x), root.x)
-        found = pool.relaxed(budget) if new else None
+        found = pool.relaxed(budget) if cut_off(pool, separation, root.x) else None
         if found is None:
             break
         little = little + 1 if found.bound <= root.bound * (1 + LITTLE) else 0
         root = found if found.bound >= root.bound else replace(root, x=found.x)
     return root
+
+
+def cut_off(pool: CutPool, separation: Separation, x: Floats) -> int:
+    """Cuts that these x do not keep, and how many they are: bridges of combinations of equations where nothing else is found, and before it is said that
+    there are none, those are asked too who had none of late."""
+    problem = pool.problem
+    for _ in range(2):
+        new = pool.add(separation.capacity(x), x)
+        new += pool.add(bridges(problem.instance.relations, problem.forced, pool.free, x), x)
+        new = new or pool.add(separation.bridges(x), x)
+        if new or not separation.quiet:
+            return new
+        separation.quiet.clear()
+    return 0
 
 
 class Master:
@@ -72,7 +85,7 @@ class Master:
                 self.most *= 2
                 continue
             rounds += 1
-            new = self._cut_off(x.astype(float))
+            new = cut_off(self.pool, self.separation, x.astype(float))
             # A pattern is grown safe now and then: between two of them the cuts lead nearer to one.
             due = not new or rounds & (rounds - 1) == 0 or rounds % OFTEN == 0
             grown = self.safe(x) if due else None
@@ -81,15 +94,6 @@ class Master:
                 self.budget.found(float(self._of(grown)))
             elif not new:
                 return
-
-    def _cut_off(self, x: Floats) -> int:
-        """Cuts that a pattern does not keep, and how many they are; those that kept the last ones are asked too before it is said that there are none."""
-        for _ in range(2):
-            new = self.pool.add(self.separation.capacity(x), x) + self.pool.add(self.separation.bridges(x), x)
-            if new or not self.separation.quiet:
-                return new
-            self.separation.quiet.clear()
-        return 0
 
     def _of(self, withheld: Bools) -> int:
         return int(self.cost[withheld].sum())
