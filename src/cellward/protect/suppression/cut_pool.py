@@ -35,7 +35,7 @@ class Relaxed:
     bound: int
     weights: tuple[int, ...]
     scale: int
-    dearer: Floats | None = None
+    dearer: Floats
     """By how much more than the bound, at least, patterns cost that withhold a cell."""
 
 
@@ -117,7 +117,7 @@ class CutPool:
         """The relaxation; None where the solver has no answer."""
         x = self.problem.forced.astype(float)
         if not self.derived:
-            return Relaxed(x, 0, (), 1)
+            return Relaxed(x, 0, (), 1, self.problem.cost.astype(float))
         model, cells = self.model()
         largest = max(float(model.cost.max(initial=0.0)), 1.0)
         scaled = LinearModel(

@@ -25,7 +25,8 @@ FEW_CELLS = 2000
 OFTEN = 8
 """Every so many patterns, one is grown safe."""
 Safe = Callable[[Bools], Bools | None]
-"""What a pattern becomes once it is safe: itself, or one that grew from it; None where none did."""
+"""What a pattern becomes once it is safe: itself, or one that grew from it; None where none did. And what a safe one becomes without what it can
+spare."""
 
 
 def strengthened(pool: CutPool, root: Relaxed, separation: Separation, most: int, budget: Budget) -> Relaxed:
@@ -58,20 +59,16 @@ class Master:
     """The search for the least pattern; ``best`` is safe, ``bound`` CP-SAT's word on what none costs less than."""
 
     def __init__(
-        self, pool: CutPool, root: Relaxed, separation: Separation, best: Bools, safe: Safe, budget: Budget
+        self, pool: CutPool, root: Relaxed, separation: Separation, best: Bools, grow: tuple[Safe, Safe], budget: Budget
     ) -> None:
-        self.pool, self.root, self.separation, self.best, self.safe, self.budget = (
-            pool,
-            root,
-            separation,
-            best,
-            safe,
-            budget,
-        )
+        self.pool, self.root, self.separation, self.best, self.budget = pool, root, separation, best, budget
+        self.safe, self.leaner = grow
         self.cost = pool.problem.cost
         self.bound = 0
         self.work = FIRST_WORK
         self.most = FEW_CELLS
+        self.lean: Bools | None = None
+        """The best of which no cell could be spared."""
 
     def run(self) -> None:
         """Until the best is proven to be the least, or the time is up."""
@@ -81,8 +78,9 @@ class Master:
             if x is None:
                 return
             if self._of(x) >= self._of(self.best):
-                self.work *= 2
-                self.most *= 2
+                if self.bound < self._of(self.best) and not self._spared():
+                    self.work *= 2
+                    self.most *= 2
                 continue
             rounds += 1
             new = cut_off(self.pool, self.separation, x.astype(float))
@@ -94,6 +92,17 @@ class Master:
                 self.budget.found(float(self._of(grown)))
             elif not new:
                 return
+
+    def _spared(self) -> bool:
+        """Whether cells of the best could be printed again; each best is asked once."""
+        if self.best is self.lean:
+            return False
+        found = self.leaner(self.best)
+        if found is not None and self._of(found) < self._of(self.best):
+            self.best = found
+            self.budget.found(float(self._of(found)))
+        self.lean = self.best
+        return self.best is found
 
     def _of(self, withheld: Bools) -> int:
         return int(self.cost[withheld].sum())
@@ -122,7 +131,6 @@ class Master:
     def _worth_it(self) -> tuple[Bools, bool]:
         """The cells without which a pattern cheaper than the best has to do, by the prices of the root; of many only those that cost least beyond them,
         with those of the best. And whether these are all."""
-        assert self.root.dearer is not None
         dearer = self.root.dearer
         kept = np.asarray(self.pool.free & (dearer < self._of(self.best) - self.root.bound))
         if int(kept.sum()) <= self.most:

@@ -78,7 +78,8 @@ class _Search:
         separation = self._separation()
         self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_share(self.budget.left)))
         if self.root.bound < cost:
-            master = Master(self.pool, self.root, separation, withheld, self._safe, self.budget)
+            self.known[withheld.tobytes()] = [one.witness for one in evidence.shown]
+            master = Master(self.pool, self.root, separation, withheld, (self._safe, self._leaner), self.budget)
             master.run()
             self.word = master.bound
             again = self.pool.relaxed(self.budget.part())  # with the cuts of all patterns
@@ -109,6 +110,21 @@ class _Search:
             if not made.build():
                 return None
             made.trim(self.budget, withheld)
+        known = made.pool.only_needed().witnesses
+        if self._shown(made.pattern, known).missing:
+            return None
+        self.known[made.pattern.tobytes()] = known
+        return made.pattern
+
+    def _leaner(self, withheld: Bools) -> Bools | None:
+        """What is left of a safe pattern without the cells that it can spare, shown exactly."""
+        made = self._made(self.problem.forced.astype(float))
+        made.pattern = withheld.copy()
+        for one in self.known[withheld.tobytes()]:
+            made.pool.add(one)
+        if not made.free():
+            return None
+        made.trim(self.budget)
         known = made.pool.only_needed().witnesses
         if self._shown(made.pattern, known).missing:
             return None
