@@ -17,7 +17,6 @@ from cellward import exact
 from cellward.audit.audit import Audit, audit
 from cellward.audit.bound import BoundProof
 from cellward.audit.certificate import Certificate, salt_of
-from cellward.audit.ends import Witness
 from cellward.audit.evidence import Evidence
 from cellward.audit.gate import not_unknown, told_of
 from cellward.audit.shown import Shown

@@ -82,8 +82,8 @@ class SuppressionAttempt(Attempt):
         return result
 
     def _on_grid(self, found: Evidence) -> tuple[Witness, ...]:
-        """Tables in whole numbers: those with fractions are taken as often as they ask for, where the public bounds allow it. Where exact disclosure is
-        all that is guarded against, any move will do."""
+        """Tables in whole numbers: those with fractions are taken as often as they ask for, where the public bounds allow it. Where exact disclosure
+        is all that is guarded against, any move will do."""
         n, i = self.instance.cells, self.instance
         shifts = [one.witness.shift[:n] for one in found.shown]
         return tuple(Witness(z) for z in shifts if np.all((z >= i.lower - i.a) & (z <= i.upper - i.a)))

@@ -85,8 +85,8 @@ class CutPool:
         }
 
     def model(self, *, whole: bool = False, among: Bools | None = None) -> tuple[LinearModel, list[int]]:
-        """Least Σ w·x over the cuts, each divided by its right-hand side where floats are to see it, and the cells of the columns; ``among``: no other
-        cell is withheld."""
+        """Least Σ w·x over the cuts, each divided by its right-hand side where floats are to see it, and the cells of the columns; ``among``: no
+        other cell is withheld."""
         rows = [cut.row for cut in self.derived]
         if among is not None:
             kept = among.tolist()

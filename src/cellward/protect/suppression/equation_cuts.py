@@ -31,7 +31,10 @@ def bridges(relations: Relations, forced: Bools, free: Bools, x: Floats) -> list
     cell, row = r.indices[use], r.row[use]
     together = np.bincount(row, weights=x[cell], minlength=r.equations)
     alone = 2 * x[cell] > together[row] + HAIR
-    return [CapacityCut(0, i, "bridge", ((j, 1),), 1) for i, j in zip(cell[alone].tolist(), row[alone].tolist(), strict=True)]
+    return [
+        CapacityCut(0, i, "bridge", ((j, 1),), 1)
+        for i, j in zip(cell[alone].tolist(), row[alone].tolist(), strict=True)
+    ]
 
 
 def lone_cells(relations: Relations, demand: Demand, forced: Bools) -> list[CapacityCut]:

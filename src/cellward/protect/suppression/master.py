@@ -31,7 +31,7 @@ spare."""
 
 def strengthened(pool: CutPool, root: Relaxed, separation: Separation, most: int, budget: Budget) -> Relaxed:
     """The relaxation with cuts of attackers' prices, until they have none left, bring little, or prove what a pattern costs (``most``)."""
-    little = 0
+    little, separation.budget = 0, budget
     while not budget.over and root.bound < most and little < STALLED:
         found = pool.relaxed(budget) if cut_off(pool, separation, root.x) else None
         if found is None:
@@ -42,8 +42,8 @@ def strengthened(pool: CutPool, root: Relaxed, separation: Separation, most: int
 
 
 def cut_off(pool: CutPool, separation: Separation, x: Floats) -> int:
-    """Cuts that these x do not keep, and how many they are: bridges of combinations of equations where nothing else is found, and before it is said that
-    there are none, those are asked too who had none of late."""
+    """Cuts that these x do not keep, and how many they are: bridges of combinations of equations where nothing else is found; and before it is said
+    that there are none, those are asked too who had none of late."""
     problem = pool.problem
     for _ in range(2):
         new = pool.add(separation.capacity(x), x)
@@ -63,6 +63,7 @@ class Master:
     ) -> None:
         self.pool, self.root, self.separation, self.best, self.budget = pool, root, separation, best, budget
         self.safe, self.leaner = grow
+        separation.budget = budget
         self.cost = pool.problem.cost
         self.bound = 0
         self.work = FIRST_WORK
@@ -114,9 +115,7 @@ class Master:
         start = self.best[cells].astype(float)
         try:
             part = self.budget.part()
-            found = ask(
-                solve_cpsat, model, columns=model.columns, budget=part, start=start, work=self.work, by_lp=True
-            )
+            found = ask(solve_cpsat, model, columns=model.columns, budget=part, start=start, work=self.work, by_lp=True)
         except SolverError:
             return None
         if every and np.isfinite(found.bound):
@@ -129,7 +128,7 @@ class Master:
         return x
 
     def _worth_it(self) -> tuple[Bools, bool]:
-        """The cells without which a pattern cheaper than the best has to do, by the prices of the root; of many only those that cost least beyond them,
+        """The cells that a pattern cheaper than the best may withhold, by the prices of the root; of many only those that cost least beyond them,
         with those of the best. And whether these are all."""
         dearer = self.root.dearer
         kept = np.asarray(self.pool.free & (dearer < self._of(self.best) - self.root.bound))

@@ -102,7 +102,9 @@ class _Search:
         """A safe pattern that grew from this one, shown exactly."""
         if self.budget.over:
             return None
-        if self.demand.wide.any() and not self._shown(withheld, (), self.budget).missing:  # both ways together, however they share
+        if (
+            self.demand.wide.any() and not self._shown(withheld, (), self.budget).missing
+        ):  # both ways together, however they share
             self.known[withheld.tobytes()] = []
             return withheld
         made = self._made(withheld.astype(float))
@@ -138,7 +140,9 @@ class _Search:
         """The cuts of single equations, and their relaxation."""
         relations, forced = self.problem.instance.relations, self.problem.forced
         exact = self.problem.exact_only
-        self.pool.add(lone_cells(relations, self.demand, forced) if exact else equation_cuts(self.demand, relations, forced))
+        self.pool.add(
+            lone_cells(relations, self.demand, forced) if exact else equation_cuts(self.demand, relations, forced)
+        )
         self.root = self.pool.relaxed(self.budget)
         while self.root is not None and not self.budget.over:
             if not self.pool.add(bridges(relations, forced, self.pool.free, self.root.x), self.root.x):
@@ -160,7 +164,9 @@ class _Search:
             budget.found(float(made.withheld_cost()), None if self.root is None else float(self.root.bound))
             first, evidence, took = self._judged(made)
             if not evidence.missing:
-                if self._by_cuts and len(self.demand.cell) <= FEW:  # the least pattern over the cuts leads to better ones
+                if (
+                    self._by_cuts and len(self.demand.cell) <= FEW
+                ):  # the least pattern over the cuts leads to better ones
                     return first, evidence
                 rest = None if budget.left is None else budget.left - AUDITS * took
                 if rest is not None and rest <= 0:

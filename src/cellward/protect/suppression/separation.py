@@ -136,7 +136,8 @@ class Separation:
         """What the equations at these prices make of each cell."""
         used = np.flatnonzero(prices)
         part = self.rows.take(used)
-        return np.bincount(part.indices, part.coefs * prices[used][part.row], minlength=self.rows.cells)
+        entries: Floats = part.coefs * prices[used][part.row]
+        return np.bincount(part.indices, entries, minlength=self.rows.cells).astype(float)
 
     def bridges(self, x: Floats) -> Iterator[CapacityCut]:
         """For each cell that is withheld further than cells around it allow, the bridge of its prices."""
