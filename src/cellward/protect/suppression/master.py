@@ -15,6 +15,8 @@ from cellward.protect.suppression.separation import Separation
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.cpsat import solve_cpsat
+from cellward.solve.highs import solve_mip
+from cellward.solve.outcome import Outcome
 
 STALLED, LITTLE = 3, 1e-4
 """The root is left after so many rounds in which the bound grows by no more than this part of itself."""
@@ -22,6 +24,8 @@ FIRST_WORK, MOST_WORK = 1.0, 32.0
 """What CP-SAT may spend on a pattern, by its own measure; twice as much each time that brings none that is cheaper than the best, up to a limit."""
 FEW_CELLS = 2000
 """A pattern is sought among so many cells; among twice as many each time that brings none that is cheaper."""
+BY_TREE, NEARLY, HAIR = 0.2, 1 - 1e-4, 1e-6
+"""The part of the time left for HiGHS; costs are whole, so a gap of less than one is none; and how far its bound is taken."""
 OFTEN = 8
 """Every so many patterns, one is grown safe."""
 Safe = Callable[[Bools], Bools | None]
@@ -116,6 +120,8 @@ class Master:
         try:
             part = self.budget.part()
             found = ask(solve_cpsat, model, columns=model.columns, budget=part, start=start, work=self.work, by_lp=True)
+            if found.status != "optimal" and self.budget.time_limit_s is not None:
+                found = self._by_tree(found, among, start)
         except SolverError:
             return None
         if every and np.isfinite(found.bound):
@@ -126,6 +132,24 @@ class Master:
         x = self.pool.problem.forced.copy()
         x[np.array(cells, np.int64)[found.x > 0.5]] = True
         return x
+
+    def _by_tree(self, found: Outcome, among: Bools, start: Floats) -> Outcome:
+        """What HiGHS makes of the same question in a part of the time, where that is better: on large tables it is. It keeps no measure of its work, so
+        it is asked where there is a limit only."""
+        model, cells = self.pool.model(among=among)
+        model = replace(model, integer=np.ones(len(cells), bool))
+        part = self.budget.part(None if self.budget.left is None else BY_TREE * self.budget.left)
+        other = ask(
+            solve_mip,
+            model,
+            columns=len(cells),
+            budget=part,
+            absolute_gap=NEARLY,
+            start=start if found.x is None else found.x,
+        )
+        bound = max(found.bound, np.ceil(other.bound - HAIR * (1 + abs(other.bound))))
+        better = other.x is not None and (found.x is None or other.objective < found.objective - 0.5)
+        return replace(other if better else found, bound=float(bound))
 
     def _worth_it(self) -> tuple[Bools, bool]:
         """The cells that a pattern cheaper than the best may withhold, by the prices of the root; of many only those that cost least beyond them,

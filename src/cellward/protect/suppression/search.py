@@ -29,6 +29,8 @@ LITTLE = 1e-3
 """Bridges are added as long as the bound grows by this part of itself."""
 AUDITS = 4.0
 """A pattern is made better as long as there is time to judge it so many times over."""
+LARGE, WORTH_IT = 20_000, 3000
+"""Cells of a large table, and those among which others are withheld first there."""
 AT_THE_ROOT = 0.2
 """The part of the time for cuts of the relaxation: those of patterns say more."""
 TRIMMED = 0.3
@@ -134,7 +136,17 @@ class _Search:
         return made.pattern
 
     def _made(self, guide: Floats) -> Construction:
-        return Construction(self.problem, self.demand, self.budget, np.random.default_rng(self.budget.seed), guide)
+        rng = np.random.default_rng(self.budget.seed)
+        return Construction(self.problem, self.demand, self.budget, rng, guide, self._worth_it)
+
+    @property
+    def _worth_it(self) -> Bools | None:
+        """In large tables with few levels, the cells that cost least beyond the prices of the relaxation."""
+        if self.root is None or not self._by_cuts or len(self.root.dearer) <= LARGE:
+            return None
+        dearer = self.root.dearer[self.pool.free]
+        limit = np.partition(dearer, min(WORTH_IT, len(dearer) - 1))[min(WORTH_IT, len(dearer) - 1)]
+        return np.asarray(self.pool.free & (self.root.dearer <= limit))
 
     def _equations(self) -> None:
         """The cuts of single equations, and their relaxation."""
