@@ -16,6 +16,7 @@ from cellward.objective import Objective
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.publication import Publication
 from cellward.solve.budget import AT_THE_END_S, Budget
+from cellward.table.cell_sums import add_up
 
 LEAST_NODES, MOST_NODES, SEARCHED = 50, 2000, 10**6
 """A search tree is proven up to this many nodes, fewer in large tables: cells times nodes stay near SEARCHED."""
@@ -51,7 +52,14 @@ class ShownLevels:
             return None
         told = publication_of_sums(self.publication.knowledge, self.instance.sensitivity.sums)
         allowed = None if told.v is None else AllowedSet(told.v, told.v, np.zeros_like(told.v))
-        return Shown(extended, told, Objective(allowed=allowed), "feasible").by(self.budget)
+        made = Shown(extended, told, Objective(allowed=allowed), "feasible").by(self.budget)
+        if self.found is not None:  # what shows the cells often shows their sums
+            sums, known = (
+                self.instance.sensitivity.sums,
+                [*self.found.tables, *(one.witness for one in self.found.shown)],
+            )
+            made.after(Evidence(0, tables=tuple(Witness(add_up(one.shift, sums), one.denominator) for one in known)))
+        return made
 
 
 class Shown:

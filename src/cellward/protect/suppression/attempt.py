@@ -91,13 +91,16 @@ class SuppressionAttempt(Attempt):
     def _evidence(self, found: Evidence) -> Evidence:
         """What shows the levels of the instance itself, from what showed those that were guarded: sums come after its cells, more attackers last."""
         n, everyone = self.instance.cells, self.instance.attackers
-        shown = []
+        shown, others = [], []
         for one in found.shown:
             covers = tuple((k, cells[cells < n]) for k, cells in one.covers if k < len(everyone) and np.any(cells < n))
+            table = Witness(one.witness.shift[:n], one.witness.denominator)
             if covers:
-                shown.append(CoveringWitness(Witness(one.witness.shift[:n], one.witness.denominator), covers))
+                shown.append(CoveringWitness(table, covers))
+            else:
+                others.append(table)  # of sums alone, or of more attackers
         asked = sum(len(attacker.asked(self.instance.sensitivity.levels)) for attacker in everyone)
-        return Evidence(asked, tuple(shown))
+        return Evidence(asked, tuple(shown), tables=tuple(others))
 
     def _problem(self, guarded: Instance) -> SuppressionProblem:
         exact = self.method.ignores_levels

@@ -134,8 +134,8 @@ class Master:
         return x
 
     def _by_tree(self, found: Outcome, among: Bools, start: Floats) -> Outcome:
-        """What HiGHS makes of the same question in a part of the time, where that is better: on large tables it is. It keeps no measure of its work, so
-        it is asked where there is a limit only."""
+        """What HiGHS makes of the same question in a part of the time, where that is better: on large tables it is. It keeps no measure of its work,
+        so it is asked where there is a limit only."""
         model, cells = self.pool.model(among=among)
         model = replace(model, integer=np.ones(len(cells), bool))
         part = self.budget.part(None if self.budget.left is None else BY_TREE * self.budget.left)

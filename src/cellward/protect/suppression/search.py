@@ -27,6 +27,8 @@ from cellward.table.levels import Levels
 ENGINE = "witness tables"
 LITTLE = 1e-3
 """Bridges are added as long as the bound grows by this part of itself."""
+BRIDGED = 0.05
+"""The part of the time for that, but for the last round."""
 AUDITS = 4.0
 """A pattern is made better as long as there is time to judge it so many times over."""
 LARGE, WORTH_IT = 20_000, 3000
@@ -156,7 +158,8 @@ class _Search:
             lone_cells(relations, self.demand, forced) if exact else equation_cuts(self.demand, relations, forced)
         )
         self.root = self.pool.relaxed(self.budget)
-        while self.root is not None and not self.budget.over:
+        part = self.budget.part(None if self.budget.left is None else self.budget.left * BRIDGED)
+        while self.root is not None and not part.over:
             if not self.pool.add(bridges(relations, forced, self.pool.free, self.root.x), self.root.x):
                 return
             before, found = self.root.bound, self.pool.relaxed(self.budget)
