@@ -169,3 +169,14 @@ def test_time_that_is_up_leaves_a_safe_pattern_or_none():
     table = grid(6, (12, 12), 20)
     p = cw.CellSuppression().protect(table, time_limit_s=1)
     assert p.publication is None or (p.protected and p.release())
+
+
+def test_rooms_of_some_cells_are_those_of_all():
+    table = grid(4, (3, 4), 3)
+    insiders = [cw.Attacker.knowing(table, f"insider {i}", exactly=[i, i + 3]) for i in range(3)]
+    instance = Instance.of(table, attackers=[cw.Attacker.external(), *insiders])
+    demand = Demand.of_instance(instance, np.ones(table.cells, bool))
+    cells = np.array([0, 2, 4, 5, 9])
+    for group in range(len(demand.groups)):
+        chosen = np.arange(len(demand.groups)) == group
+        assert np.array_equal(demand.rooms_of(group, cells), demand.rooms(chosen)[:, cells])
