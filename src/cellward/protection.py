@@ -17,7 +17,6 @@ from cellward import exact
 from cellward.audit.audit import Audit, audit
 from cellward.audit.bound import BoundProof
 from cellward.audit.certificate import Certificate, salt_of
-from cellward.audit.ends import Witness
 from cellward.audit.evidence import Evidence
 from cellward.audit.gate import not_unknown, told_of
 from cellward.audit.shown import Shown
@@ -235,8 +234,9 @@ class Protection:
     @cached_property
     def _not_unknown(self) -> Ints:
         assert self.publication is not None
-        known: list[Witness] = []
-        if not self.ignore_levels:
+        if self.ignore_levels:
+            known = [] if self.shown.levels is None else [*self.shown.levels.known]
+        else:
             known = [*self.evidence.tables, *(one.witness for one in self.evidence.shown)]
         budget = None if self.shown.budget is None else self.shown.budget.to_end
         return not_unknown(self.instance, self.publication, known, budget)

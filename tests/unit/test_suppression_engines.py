@@ -1,5 +1,7 @@
 """The engines of suppression: demands, tables that show them, cuts that hold of every safe pattern, and patterns that are least."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from safe_patterns import is_safe, least, patterns
@@ -10,7 +12,7 @@ from cellward.instance import Instance
 from cellward.protect.suppression.construction import Construction
 from cellward.protect.suppression.cut_pool import CutPool
 from cellward.protect.suppression.demand import Demand
-from cellward.protect.suppression.equation_cuts import bridges, equation_cuts
+from cellward.protect.suppression.equation_cuts import bridges, equation_cuts, lone_cells
 from cellward.protect.suppression.problem import SuppressionProblem
 from cellward.protect.suppression.search import search
 from cellward.protect.suppression.separation import Separation
@@ -52,7 +54,8 @@ def test_cuts_hold_of_every_safe_pattern_and_bridges_of_the_least(seed):
     x = np.random.default_rng(seed).random(problem.instance.cells)
     pool.add(separation.capacity(x))
     levels = len(pool.derived)
-    pool.add(bridges(problem.instance.relations, problem.forced, pool.free))
+    for i in np.flatnonzero(pool.free).tolist():
+        pool.add(bridges(problem.instance.relations, problem.forced, pool.free, np.eye(len(x))[i]))
     pool.add(separation.bridges(x))
     safe = safe_patterns_of(problem)
     costs = [int(problem.cost[list(one)].sum()) for one in safe]
@@ -122,6 +125,39 @@ def test_attackers_are_shown_tables_that_leave_what_they_know():
     assert not pool.without(np.zeros(table.cells, bool)).witnesses
 
 
+def exact_problem(table, attackers=None):
+    """The problem of exact disclosure only."""
+    instance = Instance.of(table, weights="value", attackers=attackers)
+    forced = cw.CellSuppression(guarantee="exact").hidden(instance)
+    return SuppressionProblem(
+        instance, np.where(forced, 0, instance.weight), np.ones(instance.cells, bool), forced, exact_only=True
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exact_disclosure_is_bounded_by_equations_with_one_cell_at_risk(seed):
+    table = grid(seed, (3, 4), 3)
+    problem = exact_problem(table)
+    demand = Demand.of_instance(problem.instance, problem.candidate)
+    pool = CutPool(problem)
+    pool.add(lone_cells(problem.instance.relations, demand, problem.forced))
+    assert pool.derived and all(cut.least == 1 for cut in pool.derived)
+    found = search(problem, Budget())
+    assert pool.relaxed(Budget()).bound <= found.bound <= int(problem.cost[found.withheld].sum())
+
+
+def test_who_knows_contributions_is_asked_nothing_beyond_the_levels():
+    table = grid(2, (3, 4), 3)
+    cell = int(table.sensitivity.unsafe[0])
+    knows = cw.Attacker.knowing(table, "respondent", exactly=[cell])
+    own = replace(knows, levels=table.sensitivity.levels)
+    alone = search(exact_problem(table), Budget())
+    beside = search(exact_problem(table, [cw.Attacker.external(), own]), Budget())
+    insider = search(exact_problem(table, [cw.Attacker.external(), knows]), Budget())
+    costs = [int(table.scaled[one.withheld].sum()) for one in (alone, beside, insider)]
+    assert costs[0] == costs[1] <= costs[2]
+
+
 def test_the_same_question_has_the_same_answer():
     table = grid(5, (7, 7), 9)
     first, second = (cw.CellSuppression().protect(table) for _ in range(2))
@@ -133,3 +169,14 @@ def test_time_that_is_up_leaves_a_safe_pattern_or_none():
     table = grid(6, (12, 12), 20)
     p = cw.CellSuppression().protect(table, time_limit_s=1)
     assert p.publication is None or (p.protected and p.release())
+
+
+def test_rooms_of_some_cells_are_those_of_all():
+    table = grid(4, (3, 4), 3)
+    insiders = [cw.Attacker.knowing(table, f"insider {i}", exactly=[i, i + 3]) for i in range(3)]
+    instance = Instance.of(table, attackers=[cw.Attacker.external(), *insiders])
+    demand = Demand.of_instance(instance, np.ones(table.cells, bool))
+    cells = np.array([0, 2, 4, 5, 9])
+    for group in range(len(demand.groups)):
+        chosen = np.arange(len(demand.groups)) == group
+        assert np.array_equal(demand.rooms_of(group, cells), demand.rooms(chosen)[:, cells])

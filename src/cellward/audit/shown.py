@@ -34,7 +34,7 @@ class ShownLevels:
         self.found: Evidence | None = None
         self.budget: Budget | None = None
         self.known: tuple[Witness, ...] = ()
-        """Tables found for another publication of the same instance, to begin with."""
+        """Tables that attackers must think possible, to begin with: found for another publication of the same instance, or for other levels."""
 
     @property
     def evidence(self) -> Evidence:
@@ -63,7 +63,14 @@ class ShownLevels:
             return None
         told = publication_of_sums(self.publication.knowledge, self.instance.sensitivity.sums)
         allowed = None if told.v is None else AllowedSet(told.v, told.v, np.zeros_like(told.v))
-        return Shown(extended, told, Objective(allowed=allowed), "feasible").by(self.budget)
+        made = Shown(extended, told, Objective(allowed=allowed), "feasible").by(self.budget)
+        if self.found is not None:  # what shows the cells often shows their sums
+            sums, known = (
+                self.instance.sensitivity.sums,
+                [*self.found.tables, *(one.witness for one in self.found.shown)],
+            )
+            made.after(Evidence(0, tables=tuple(Witness(add_up(one.shift, sums), one.denominator) for one in known)))
+        return made
 
 
 class Shown:

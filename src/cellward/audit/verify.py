@@ -593,7 +593,8 @@ def check_attackers(c: Certificate) -> list[Attacker]:
         own = {i: (low, high) for i, low, high in zip(cells, lows, highs, strict=True)}
         _need(all(low <= c.a[i] <= high for i, (low, high) in own.items()), f"what attacker {k} knows is not true")
         asked = table if levels is None else _levels(c, levels)
-        c.pay(10 * len(asked), listed=len(cells))
+        listed = [cell, low, high, *({} if levels is None else levels).values()]
+        c.pay(10 * len(asked), listed=sum(len(column) for column in listed if type(column) is list))
         must = {i: level for i, level in asked.items() if i not in own or own[i][0] < own[i][1]}
         attackers.append(Attacker(whole or strict, own, bool(asked), must))
     _need(0 < len(names) == len(attackers), "no attacker, or two namesakes")

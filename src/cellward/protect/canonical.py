@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cellward.audit.evidence import Evidence
 from cellward.exact import Ints
 from cellward.instance import Instance
 from cellward.protection import Failure, Protection
@@ -94,6 +95,8 @@ class CanonicalOrder:
         evidence = found.shown.found
         if evidence is not None:
             made.shown.known(evidence.permuted(cells, self.attackers))
+        elif found.shown.levels is not None and found.shown.levels.known:
+            made.shown.after(Evidence(0, tables=found.shown.levels.known).permuted(cells, self.attackers))
         return made
 
     def _stated(self, stated: Any, cells: Ints) -> dict[str, Any]:

@@ -74,20 +74,33 @@ class SuppressionAttempt(Attempt):
         late = found.status == "feasible" and budget.limited
         status: Any = "optimal" if bound == cost else "feasible"
         result = self.result_of(publication, sought, status=status, engine=found.engine, limit_reached=late)
-        if self.levels and found.evidence is not None:
-            result.shown.known(self._evidence(found.evidence))
+        if found.evidence is not None:
+            if self.levels:
+                result.shown.known(self._evidence(found.evidence))
+            else:
+                result.shown.after(Evidence(0, tables=self._on_grid(found.evidence)))
         return result
+
+    def _on_grid(self, found: Evidence) -> tuple[Witness, ...]:
+        """Tables in whole numbers: those with fractions are taken as often as they ask for, where the public bounds allow it. Where exact disclosure
+        is all that is guarded against, any move will do."""
+        n, i = self.instance.cells, self.instance
+        shifts = [one.witness.shift[:n] for one in found.shown]
+        return tuple(Witness(z) for z in shifts if np.all((z >= i.lower - i.a) & (z <= i.upper - i.a)))
 
     def _evidence(self, found: Evidence) -> Evidence:
         """What shows the levels of the instance itself, from what showed those that were guarded: sums come after its cells, more attackers last."""
         n, everyone = self.instance.cells, self.instance.attackers
-        shown = []
+        shown, others = [], []
         for one in found.shown:
             covers = tuple((k, cells[cells < n]) for k, cells in one.covers if k < len(everyone) and np.any(cells < n))
+            table = Witness(one.witness.shift[:n], one.witness.denominator)
             if covers:
-                shown.append(CoveringWitness(Witness(one.witness.shift[:n], one.witness.denominator), covers))
+                shown.append(CoveringWitness(table, covers))
+            else:
+                others.append(table)  # of sums alone, or of more attackers
         asked = sum(len(attacker.asked(self.instance.sensitivity.levels)) for attacker in everyone)
-        return Evidence(asked, tuple(shown))
+        return Evidence(asked, tuple(shown), tables=tuple(others))
 
     def _problem(self, guarded: Instance) -> SuppressionProblem:
         exact = self.method.ignores_levels

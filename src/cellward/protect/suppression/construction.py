@@ -38,13 +38,21 @@ class Construction:
     """One pattern in the making, guided by where the relaxation of the cuts lies."""
 
     def __init__(
-        self, problem: SuppressionProblem, demand: Demand, budget: Budget, rng: np.random.Generator, guide: Floats
+        self,
+        problem: SuppressionProblem,
+        demand: Demand,
+        budget: Budget,
+        rng: np.random.Generator,
+        guide: Floats,
+        among: Bools | None = None,
     ) -> None:
         self.problem, self.demand, self.budget, self.rng = problem, demand, budget, rng
         self.lp = CheapestWitness(problem.instance.relations, budget)
         self.cost = np.where(problem.forced, 0, problem.cost) * (1 - KNOWN * guide)
         self.pattern = problem.forced | (problem.candidate & (guide > 1 - HAIR))
         self.pool = WitnessPool(demand)
+        self.among = among
+        """Cells among which others are withheld first; None: all."""
         self.vague: set[int] = set()
         """Entries reached by tables that were not brought to exact numbers."""
 
@@ -167,7 +175,9 @@ class Construction:
         return goals.take(goals.sign * z[goals.cell] >= goals.level * (1 - HAIR))
 
     def _around(self, goals: Goals, room: Floats) -> Floats:
-        """The rooms near the goals, where these are few; all of them otherwise."""
+        """The rooms of cells that are worth it, or near the goals where these are few; all of them otherwise."""
+        if self.among is not None:
+            return np.where(self.among | self.pattern, room, 0.0)
         if 100 * len(goals.cell) > NEAR or room.shape[1] <= NEAR:
             return room
         free = np.asarray((room[0] > 0) | (room[1] > 0))
@@ -234,11 +244,15 @@ class Construction:
 
     # ---- cheaper ---------------------------------------------------------------------------------------------------------------------------
 
-    def trim(self, budget: Budget) -> None:
-        """Print cells again that can be spared, the dearest first: what a table showed that moves the cell is to be shown by others."""
+    def trim(self, budget: Budget, kept: Bools | None = None) -> None:
+        """Print cells again that can be spared, the dearest first: what a table showed that moves the cell is to be shown by others. ``kept``: cells
+        that are not asked."""
         true_cost = self.problem.cost
         self._forget_idle()
-        for i in sorted(np.flatnonzero(self.pattern & ~self.problem.forced).tolist(), key=lambda i: (-true_cost[i], i)):
+        free = self.pattern & ~self.problem.forced
+        if kept is not None:
+            free &= ~kept
+        for i in sorted(np.flatnonzero(free).tolist(), key=lambda i: (-true_cost[i], i)):
             if budget.over:
                 return
             if self.pattern[i]:

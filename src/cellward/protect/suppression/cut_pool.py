@@ -35,6 +35,8 @@ class Relaxed:
     bound: int
     weights: tuple[int, ...]
     scale: int
+    dearer: Floats
+    """By how much more than the bound, at least, patterns cost that withhold a cell."""
 
 
 class CutPool:
@@ -82,20 +84,28 @@ class CutPool:
             "multiplier": [x for _, x in used],
         }
 
-    def model(self, *, whole: bool = False) -> tuple[LinearModel, list[int]]:
-        """Least Σ w·x over the cuts, each divided by its right-hand side where floats are to see it, and the cells of the columns."""
-        cells = sorted({i for cut in self.derived for i in cut.row})
+    def model(self, *, whole: bool = False, among: Bools | None = None) -> tuple[LinearModel, list[int]]:
+        """Least Σ w·x over the cuts, each divided by its right-hand side where floats are to see it, and the cells of the columns; ``among``: no
+        other cell is withheld."""
+        rows = [cut.row for cut in self.derived]
+        if among is not None:
+            kept = among.tolist()
+            rows = [{i: coef for i, coef in row.items() if kept[i]} for row in rows]
+        cells = sorted({i for row in rows for i in row})
         place = {i: k for k, i in enumerate(cells)}
-        size = [gcd(cut.least, *cut.row.values()) or 1 if whole else max(cut.least, 1) for cut in self.derived]
+        size = [
+            gcd(cut.least, *row.values()) or 1 if whole else max(cut.least, 1)
+            for cut, row in zip(self.derived, rows, strict=True)
+        ]
         cost = self.problem.cost[cells].astype(float)
         return (
             LinearModel(
                 cost=cost,
                 lower=np.zeros(len(cells)),
                 upper=np.ones(len(cells)),
-                indptr=np.concatenate(([0], np.cumsum([len(cut.row) for cut in self.derived]))).astype(np.int64),
-                indices=np.array([place[i] for cut in self.derived for i in cut.row], np.int64),
-                coefs=np.array([c / s for cut, s in zip(self.derived, size, strict=True) for c in cut.row.values()]),
+                indptr=np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int64),
+                indices=np.array([place[i] for row in rows for i in row], np.int64),
+                coefs=np.array([c / s for row, s in zip(rows, size, strict=True) for c in row.values()]),
                 row_lower=np.array([cut.least / s for cut, s in zip(self.derived, size, strict=True)]),
                 row_upper=np.full(len(self.derived), np.inf),
                 integer=np.ones(len(cells), bool) if whole else None,
@@ -107,7 +117,7 @@ class CutPool:
         """The relaxation; None where the solver has no answer."""
         x = self.problem.forced.astype(float)
         if not self.derived:
-            return Relaxed(x, 0, (), 1)
+            return Relaxed(x, 0, (), 1, self.problem.cost.astype(float))
         model, cells = self.model()
         largest = max(float(model.cost.max(initial=0.0)), 1.0)
         scaled = LinearModel(
@@ -132,10 +142,10 @@ class CutPool:
         weights = tuple(
             int(price / max(cut.least, 1) * scale) for price, cut in zip(prices.tolist(), self.derived, strict=True)
         )
-        return Relaxed(x, self._proven(weights, scale), weights, scale)
+        return Relaxed(x, *self._proven(weights, scale))
 
-    def _proven(self, weights: tuple[int, ...], scale: int) -> int:
-        """What these weights prove of the cost of every safe pattern, in whole numbers."""
+    def _proven(self, weights: tuple[int, ...], scale: int) -> tuple[int, tuple[int, ...], int, Floats]:
+        """What these weights prove of the cost of every safe pattern, in whole numbers; and of those that withhold a cell."""
         gain: dict[int, int] = {}
         right = 0
         for cut, u in zip(self.derived, weights, strict=True):
@@ -145,7 +155,11 @@ class CutPool:
                     gain[i] = gain.get(i, 0) + u * coef
         cost = self.problem.cost
         over = sum(max(0, g - scale * int(cost[i])) for i, g in gain.items())
-        return max(0, -(-(right - over) // scale))
+        dearer = cost.astype(float)
+        for i, g in gain.items():
+            # Rounded down: what is left out for being too dear must be.
+            dearer[i] = max(0, scale * int(cost[i]) - g) // scale
+        return max(0, -(-(right - over) // scale)), weights, scale, dearer
 
     def kept_by(self, withheld: Bools) -> bool:
         """Whether a pattern keeps all cuts."""

@@ -102,6 +102,18 @@ class Demand:
         np.minimum.at(room[1], self.own[mine], self.high[mine])
         return np.where(room >= FAR, np.inf, room.astype(float))
 
+    def rooms_of(self, group: int, cells: Ints) -> Floats:
+        """The same for one of those alike, of some cells in increasing order."""
+        room = self.room[:, cells]
+        mine = slice(*np.searchsorted(self.whose, [group, group + 1]).tolist())
+        at = np.searchsorted(cells, self.own[mine])
+        there = at < len(cells)
+        there[there] = cells[at[there]] == self.own[mine][there]
+        at = at[there]
+        np.minimum.at(room[0], at, -self.low[mine][there])
+        np.minimum.at(room[1], at, self.high[mine][there])
+        return np.where(room >= FAR, np.inf, room.astype(float))
+
     def compatible(self, order: Ints, open_: Bools) -> Bools:
         """Attackers in this order, without those who know too much of a cell of which something is open to one before, or the other way round."""
         room, goal = self.room.copy(), np.zeros_like(self.room)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cellward.exact import Bools, Ints
+from cellward.exact import Bools, Floats, Ints
 from cellward.protect.suppression.demand import FAR, Demand
 from cellward.protect.suppression.problem import CapacityCut
 from cellward.table.relations import Relations, ranges
+
+HAIR = 1e-6
 
 
 def equation_cuts(demand: Demand, relations: Relations, forced: Bools) -> list[CapacityCut]:
@@ -21,12 +23,30 @@ def equation_cuts(demand: Demand, relations: Relations, forced: Bools) -> list[C
     return found
 
 
-def bridges(relations: Relations, forced: Bools, free: Bools) -> list[CapacityCut]:
-    """Of every equation without a cell that must be withheld: none of its cells is withheld alone."""
-    closed = np.bincount(relations.row[forced[relations.indices]], minlength=relations.equations) > 0
-    use = ~closed[relations.row] & free[relations.indices]
-    pairs = zip(relations.indices[use].tolist(), relations.row[use].tolist(), strict=True)
-    return [CapacityCut(0, i, "bridge", ((j, 1),), 1) for i, j in pairs]
+def bridges(relations: Relations, forced: Bools, free: Bools, x: Floats) -> list[CapacityCut]:
+    """Of every equation without a cell that must be withheld: none of its cells is withheld alone; only those that these x do not keep."""
+    r = relations
+    closed = np.bincount(r.row[forced[r.indices]], minlength=r.equations) > 0
+    use = ~closed[r.row] & free[r.indices]
+    cell, row = r.indices[use], r.row[use]
+    together = np.bincount(row, weights=x[cell], minlength=r.equations)
+    alone = 2 * x[cell] > together[row] + HAIR
+    return [
+        CapacityCut(0, i, "bridge", ((j, 1),), 1)
+        for i, j in zip(cell[alone].tolist(), row[alone].tolist(), strict=True)
+    ]
+
+
+def lone_cells(relations: Relations, demand: Demand, forced: Bools) -> list[CapacityCut]:
+    """Of every equation with one cell that must be withheld and of which something is asked: it is not withheld alone. All that exact disclosure asks
+    of single equations."""
+    r = relations
+    mine = np.flatnonzero(forced[r.indices])
+    alone = mine[np.bincount(r.row[mine], minlength=r.equations)[r.row[mine]] == 1]
+    who = np.full(r.cells, -1, np.int64)
+    who[demand.cell[::-1]] = demand.of[::-1]
+    found = zip(r.indices[alone].tolist(), r.row[alone].tolist(), strict=True)
+    return [CapacityCut(demand.groups[who[i]].members[0], i, "bridge", ((j, 1),), 1) for i, j in found if who[i] >= 0]
 
 
 def _one_way(demand: Demand, r: Relations, forced: Bools, way: int, sense: str, level: Ints) -> list[CapacityCut]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,20 +16,29 @@ from cellward.protect.suppression.closing import closed
 from cellward.protect.suppression.construction import Construction
 from cellward.protect.suppression.cut_pool import CutPool, Relaxed
 from cellward.protect.suppression.demand import Demand
-from cellward.protect.suppression.equation_cuts import bridges, equation_cuts
+from cellward.protect.suppression.equation_cuts import bridges, equation_cuts, lone_cells
 from cellward.protect.suppression.master import Master, strengthened
 from cellward.protect.suppression.problem import Pattern, SuppressionProblem
 from cellward.protect.suppression.separation import Separation
 from cellward.publication.withheld import Withheld
 from cellward.solve.budget import Budget
+from cellward.table.levels import Levels
 
 ENGINE = "witness tables"
 LITTLE = 1e-3
 """Bridges are added as long as the bound grows by this part of itself."""
+BRIDGED = 0.05
+"""The part of the time for that, but for the last round."""
 AUDITS = 4.0
 """A pattern is made better as long as there is time to judge it so many times over."""
-FEW = 3000
-"""Levels of attackers alike up to which each is separated by itself."""
+LARGE, WORTH_IT = 20_000, 3000
+"""Cells of a large table, and those among which others are withheld first there."""
+AT_THE_ROOT = 0.2
+"""The part of the time for cuts of the relaxation: those of patterns say more."""
+TRIMMED = 0.3
+"""The part of the time for that where cuts lead to better patterns too."""
+FEW, SEPARATED = 3000, 50_000
+"""Levels of attackers alike up to which the first pattern is left to the cuts to better, and up to which cuts are sought by them."""
 MANY = 150_000
 """Levels of attackers alike from which their tables are left to the auditor."""
 
@@ -67,17 +77,26 @@ class _Search:
         """A better pattern by cuts and a master, where the table is not too large for them, with CP-SAT's word on the least."""
         cost = int(self.problem.cost[withheld].sum())
         self.budget.found(float(cost))
-        if self.root is None or len(self.demand.cell) > FEW or self.root.bound >= cost:
+        if not self._by_cuts or self.root is None or self.root.bound >= cost:
             return withheld, evidence
         separation = self._separation()
-        self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_half(self.budget.left)))
+        self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_share(self.budget.left)))
         if self.root.bound < cost:
-            master = Master(self.pool, separation, withheld, self._safe, self.budget)
+            self.known[withheld.tobytes()] = [one.witness for one in evidence.shown]
+            master = Master(self.pool, self.root, separation, withheld, (self._safe, self._leaner), self.budget)
             master.run()
             self.word = master.bound
+            again = self.pool.relaxed(self.budget.part())  # with the cuts of all patterns
+            if again is not None and again.bound > self.root.bound:
+                self.root = again
             if master.best is not withheld:
                 return master.best, self._shown(master.best, self.known[master.best.tobytes()])
         return withheld, evidence
+
+    @property
+    def _by_cuts(self) -> bool:
+        """Whether each level can be separated by itself."""
+        return self.root is not None and len(self.demand.cell) <= SEPARATED
 
     def _separation(self) -> Separation:
         problem = self.problem
@@ -85,14 +104,33 @@ class _Search:
 
     def _safe(self, withheld: Bools) -> Bools | None:
         """A safe pattern that grew from this one, shown exactly."""
-        if self.demand.wide.any() and not self._shown(withheld, ()).missing:  # both ways together, however they share
+        if self.budget.over:
+            return None
+        if (
+            self.demand.wide.any() and not self._shown(withheld, (), self.budget).missing
+        ):  # both ways together, however they share
             self.known[withheld.tobytes()] = []
             return withheld
         made = self._made(withheld.astype(float))
         if not made.free():
             if not made.build():
                 return None
-            made.trim(self.budget)
+            made.trim(self.budget, withheld)
+        known = made.pool.only_needed().witnesses
+        if self._shown(made.pattern, known).missing:
+            return None
+        self.known[made.pattern.tobytes()] = known
+        return made.pattern
+
+    def _leaner(self, withheld: Bools) -> Bools | None:
+        """What is left of a safe pattern without the cells that it can spare, shown exactly."""
+        made = self._made(self.problem.forced.astype(float))
+        made.pattern = withheld.copy()
+        for one in self.known[withheld.tobytes()]:
+            made.pool.add(one)
+        if not made.free():
+            return None
+        made.trim(self.budget)
         known = made.pool.only_needed().witnesses
         if self._shown(made.pattern, known).missing:
             return None
@@ -100,16 +138,30 @@ class _Search:
         return made.pattern
 
     def _made(self, guide: Floats) -> Construction:
-        return Construction(self.problem, self.demand, self.budget, np.random.default_rng(self.budget.seed), guide)
+        rng = np.random.default_rng(self.budget.seed)
+        return Construction(self.problem, self.demand, self.budget, rng, guide, self._worth_it)
+
+    @property
+    def _worth_it(self) -> Bools | None:
+        """In large tables with few levels, the cells that cost least beyond the prices of the relaxation."""
+        if self.root is None or not self._by_cuts or len(self.root.dearer) <= LARGE:
+            return None
+        dearer = self.root.dearer[self.pool.free]
+        limit = np.partition(dearer, min(WORTH_IT, len(dearer) - 1))[min(WORTH_IT, len(dearer) - 1)]
+        return np.asarray(self.pool.free & (self.root.dearer <= limit))
 
     def _equations(self) -> None:
         """The cuts of single equations, and their relaxation."""
         relations, forced = self.problem.instance.relations, self.problem.forced
-        if not self.problem.exact_only:
-            self.pool.add(equation_cuts(self.demand, relations, forced))
+        exact = self.problem.exact_only
+        self.pool.add(
+            lone_cells(relations, self.demand, forced) if exact else equation_cuts(self.demand, relations, forced)
+        )
         self.root = self.pool.relaxed(self.budget)
-        alone = bridges(relations, forced, self.pool.free)
-        while self.root is not None and self.pool.add(alone, self.root.x) and not self.budget.over:
+        part = self.budget.part(None if self.budget.left is None else self.budget.left * BRIDGED)
+        while self.root is not None and not part.over:
+            if not self.pool.add(bridges(relations, forced, self.pool.free, self.root.x), self.root.x):
+                return
             before, found = self.root.bound, self.pool.relaxed(self.budget)
             if found is None:
                 return
@@ -127,10 +179,14 @@ class _Search:
             budget.found(float(made.withheld_cost()), None if self.root is None else float(self.root.bound))
             first, evidence, took = self._judged(made)
             if not evidence.missing:
+                if (
+                    self._by_cuts and len(self.demand.cell) <= FEW
+                ):  # the least pattern over the cuts leads to better ones
+                    return first, evidence
                 rest = None if budget.left is None else budget.left - AUDITS * took
                 if rest is not None and rest <= 0:
                     return first, evidence
-                made.trim(budget.part(rest))
+                made.trim(budget.part(rest if rest is None or not self._by_cuts else rest * TRIMMED))
                 better, shown, _ = self._judged(made)
                 return (first, evidence) if shown.missing else (better, shown)
         everything = problem.candidate | problem.forced
@@ -146,9 +202,9 @@ class _Search:
         evidence = self._shown(withheld, made.pool.only_needed().witnesses)
         return withheld, evidence, self.budget.spent - began
 
-    def _shown(self, withheld: Bools, known: list[Witness] | tuple[()]) -> Evidence:
+    def _shown(self, withheld: Bools, known: Sequence[Witness], budget: Budget | None = None) -> Evidence:
         told = Withheld.of(self.judged.a, np.flatnonzero(withheld))
-        return show_levels(self.judged, told, self.budget.showing, known)
+        return show_levels(self.judged, told, self.budget.showing if budget is None else budget.part(), known)
 
     def _pattern(self, withheld: Bools, evidence: Evidence) -> Pattern:
         cost = int(self.problem.cost[withheld].sum())
@@ -165,8 +221,8 @@ class _Search:
         return Pattern(status, ENGINE, withheld, min(bound, cost), cuts, weights, root.scale, evidence=evidence)  # type: ignore[arg-type]
 
 
-def _half(left: float | None) -> float | None:
-    return None if left is None else left / 2
+def _share(left: float | None) -> float | None:
+    return None if left is None else left * AT_THE_ROOT
 
 
 def _with_levels(problem: SuppressionProblem) -> Instance:
@@ -174,5 +230,10 @@ def _with_levels(problem: SuppressionProblem) -> Instance:
     if not problem.exact_only:
         return problem.instance
     bare = problem.instance.sensitivity.without_levels()
-    attackers = tuple(replace(one, levels=None, sums=None) for one in problem.instance.attackers)
+    # Who knows contributions has levels that follow from them; exact disclosure is kept from those to whom the table's own levels are owed.
+    none = Levels(*(np.zeros(0, np.int64) for _ in range(4)))
+    attackers = tuple(
+        replace(one, levels=none if one.levels is not None and len(one.cell) else None, sums=None)
+        for one in problem.instance.attackers
+    )
     return replace(problem.instance, sensitivity=bare, attackers=attackers)

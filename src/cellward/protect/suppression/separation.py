@@ -12,13 +12,14 @@ import numpy as np
 
 from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
-from cellward.protect.suppression.demand import Demand
+from cellward.protect.suppression.cheapest_witness import CheapestWitness, Goals
+from cellward.protect.suppression.demand import FAR, Demand
 from cellward.protect.suppression.problem import CapacityCut
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
-from cellward.table.relations import Relations
+from cellward.table.relations import Relations, ranges
 
 DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840)
 COARSE = 10**4
@@ -26,6 +27,10 @@ COARSE = 10**4
 NEAR = 1e-6
 NESTED = 3
 """Cuts of one requirement at one point."""
+MOST, ASKED = 300, 300
+"""Cuts of one point, and questions where some are found, but for those of the last requirement."""
+FEW, TURNS = 1000, 6
+"""Entries from which tables that show many at once are looked for first, and how often."""
 
 
 class Separation:
@@ -37,55 +42,112 @@ class Separation:
         keep[relations.redundant] = False
         self.equation = np.flatnonzero(keep)
         self.rows = relations.take(self.equation)
+        self.tables = CheapestWitness(relations, budget)
         self.quiet: set[tuple[int, int]] = set()
         """Ways of entries that the last points reached: they are not asked again until all others do too."""
+        self.first = 0
+        """The entry that is asked first: where the last point's were enough."""
 
     def capacity(self, x: Floats) -> Iterator[CapacityCut]:
-        """For each way of each entry that these x do not reach, the cuts of its prices; those that were reached before are asked last."""
-        found, active = 0, self._active(x)
+        """For ways of entries that these x do not reach, the cuts of their prices, up to a number; those that were reached before are asked last."""
+        d, found, many, active, shown = self.demand, 0, 0, self._active(x), self._shown(x)
+        levels = (d.upl, d.lpl, d.wide)
         for asked in (False, True):
-            for e in range(len(self.demand.cell)):
-                for way, much in enumerate((self.demand.upl, self.demand.lpl, self.demand.wide)):
-                    if much[e] <= 0 or ((e, way) in self.quiet) != asked or self.budget.over:
+            for e in np.roll(np.arange(len(d.cell)), -self.first).tolist():
+                for way, much in enumerate(levels):
+                    if much[e] <= 0 or shown[way, e] or ((e, way) in self.quiet) != asked or self.budget.over:
                         continue
                     cuts = list(self._capacity(e, way, float(much[e]), x, active))
-                    found += len(cuts)
+                    found, many = found + len(cuts), many + 1
                     yield from cuts
                     (self.quiet.discard if cuts else self.quiet.add)((e, way))
+                if found >= MOST or (found and many >= ASKED):
+                    self.first = e + 1
+                    return
             if found:
                 return
 
+    def _shown(self, x: Floats) -> Bools:
+        """Ways of entries that tables of these x show, many at once: they need not be asked. First within what all know together, then for attackers
+        who leave each other room."""
+        d = self.demand
+        out = np.zeros((3, len(d.cell)), bool)
+        if len(d.cell) <= FEW:
+            return out
+        soft, rng = np.where(self.forced, 1.0, np.where(self.free, x, 0.0)), np.random.default_rng(0)
+        everyone = np.arange(len(d.groups))
+        for turn in range(TURNS):
+            open_ = ((d.upl > 0) & ~out[0]) | ((d.lpl > 0) & ~out[1])
+            if not open_.any() or self.budget.over:
+                break
+            left = rng.permutation(everyone[np.bincount(d.of[open_], minlength=len(d.groups)) > 0])
+            chosen = np.ones(len(d.groups), bool) if not turn else d.compatible(left, open_)
+            rooms = d.rooms(chosen)
+            rooms = np.where(soft > 0, np.where(np.isinf(rooms), float(FAR), rooms) * soft, 0.0)
+            for way, much in enumerate((d.upl, d.lpl)):
+                goals = self._goals(chosen[d.of] & ~out[way] & (much > 0), much, rooms[1 - way], 1 - 2 * way)
+                z = self.tables.soft(0 * x, rooms, goals) if len(goals.cell) else None
+                for table in () if z is None else (z, -z):
+                    self._reached(table, soft, out)
+        return out
+
+    def _goals(self, entries: Bools, much: Ints, room: Floats, sign: int) -> Goals:
+        """The cells of some entries as far as most of them ask, where there is room."""
+        level = np.zeros(len(room))
+        np.maximum.at(level, self.demand.cell[entries], much[entries].astype(float))
+        cell = np.flatnonzero((level > 0) & (level <= room))
+        return Goals(cell, level[cell], np.full(len(cell), float(sign)))
+
+    def _reached(self, z: Floats, soft: Floats, out: Bools) -> None:
+        """Mark what a table shows where each cell may move as far as it is withheld."""
+        d, hair = self.demand, NEAR * float(np.abs(z).max(initial=1.0))
+        public = np.all((z >= -d.room[0] * soft - hair) & (z <= d.room[1] * soft + hair))
+        own = z[d.own]
+        odd = (own < d.low * soft[d.own] - hair) | (own > d.high * soft[d.own] + hair)
+        fits = (np.bincount(d.whose[odd], minlength=len(d.groups)) == 0) & public
+        move, usable = z[d.cell], fits[d.of]
+        out[0] |= usable & (move >= d.upl * (1 - NEAR))
+        out[1] |= usable & (-move >= d.lpl * (1 - NEAR))
+
     def _capacity(self, e: int, way: int, level: float, x: Floats, active: _Active) -> Iterator[CapacityCut]:
         """The cut of one requirement, and those that are left when its cells count as withheld."""
-        chosen = np.zeros(len(self.demand.groups), bool)
-        chosen[self.demand.of[e]] = True
         p, sign, sense = int(self.demand.cell[e]), -1.0 if way == 1 else 1.0, ("up", "down", "slide")[way]
-        soft = np.where(self.forced, 1.0, x)
-        rooms = self.demand.rooms(chosen)
-        if sense == "slide":  # between two tables each cell moves by both rooms together
-            rooms = np.broadcast_to(rooms.sum(axis=0), rooms.shape)
-        rooms = np.minimum(rooms, level)
+        group, soft = int(self.demand.of[e]), x
         for nested in range(NESTED):
-            found = active.most(p, sign, rooms * soft, self.budget)
+            rooms = self.demand.rooms_of(group, active.cells)
+            if sense == "slide":  # between two tables each cell moves by both rooms together
+                rooms = np.broadcast_to(rooms.sum(axis=0), rooms.shape).copy()
+            capped = np.minimum(rooms, level)
+            rooms[0 if sign < 0 else 1, active.place[p]] = level  # further need not be seen
+            # Where a cell counts in part, no coefficient counts for more than the level; where it counts in full, the attacker moves it as he can.
+            part = np.where(self.forced[active.cells], 1.0, soft[active.cells])
+            found = active.most(p, sign, np.where(part >= 1.0, rooms, capped * part), self.budget)
             if found is None or found[0] >= level * (1 - NEAR):
                 return
             prices = self._rounded(found[1])
-            yield self._cut(self.demand.groups[int(self.demand.of[e])].members[0], p, sense, *prices)
+            yield self._cut(self.demand.groups[group].members[0], p, sense, *prices)
             if nested + 1 < NESTED:
-                slope = np.bincount(self.rows.indices, self.rows.coefs * found[1][self.rows.row], minlength=len(soft))
+                slope = self._slope(found[1])
                 slope[p] += sign
                 soft = np.where((np.abs(slope) > NEAR) & self.free, 1.0, soft)
                 active = self._active(soft)
 
+    def _slope(self, prices: Floats) -> Floats:
+        """What the equations at these prices make of each cell."""
+        used = np.flatnonzero(prices)
+        part = self.rows.take(used)
+        entries: Floats = part.coefs * prices[used][part.row]
+        return np.bincount(part.indices, entries, minlength=self.rows.cells).astype(float)
+
     def bridges(self, x: Floats) -> Iterator[CapacityCut]:
         """For each cell that is withheld further than cells around it allow, the bridge of its prices."""
         active, far = self._active(x), float(len(x))
-        room = np.where(self.free, x, far * self.forced)
+        room = np.where(self.free[active.cells], x[active.cells], far * self.forced[active.cells])
         for i in np.flatnonzero(self.free & (x > NEAR)).tolist():
             if self.budget.over:
                 return
             mine = room.copy()
-            mine[i] = far
+            mine[active.place[i]] = far
             found = active.most(i, 1.0, np.stack((mine, mine)), self.budget)
             if found is not None and found[0] < x[i] - NEAR:
                 yield self._cut(0, i, "bridge", *self._rounded(found[1]))
@@ -114,19 +176,20 @@ class _Active:
         self.cells, self.equations = cells, rows.equations
         place = np.full(rows.cells, -1, np.int64)
         place[cells] = np.arange(len(cells))
-        inside = place[rows.indices] >= 0
+        ptr, by_cell = rows.by_cell
+        entry = np.sort(by_cell[ranges(ptr[cells], ptr[cells + 1])])
         self.place = place
-        self.row, at = np.unique(rows.row[inside], return_inverse=True)
+        self.row, at = np.unique(rows.row[entry], return_inverse=True)
         self.indptr = np.concatenate(([0], np.cumsum(np.bincount(at, minlength=len(self.row))))).astype(np.int64)
-        self.indices, self.coefs = place[rows.indices[inside]], rows.coefs[inside].astype(float)
+        self.indices, self.coefs = place[rows.indices[entry]], rows.coefs[entry].astype(float)
 
     def most(self, p: int, sign: float, room: Floats, budget: Budget) -> tuple[float, Floats] | None:
-        """How far cell p can be moved, and the prices of all equations."""
+        """How far cell p can be moved where these are the rooms of the cells, and the prices of all equations."""
         cost = np.zeros(len(self.cells))
         cost[self.place[p]] = -sign
         sides = np.zeros(len(self.row))
         model = LinearModel(
-            cost=cost, lower=-room[0][self.cells], upper=room[1][self.cells], indptr=self.indptr, indices=self.indices,
+            cost=cost, lower=-room[0], upper=room[1], indptr=self.indptr, indices=self.indices,
             coefs=self.coefs, row_lower=sides, row_upper=sides,
         )  # fmt: skip
         try:
