@@ -80,7 +80,7 @@ class Objective:
     """Whole multipliers of the cuts, over ``cut_scale``, that prove a bound."""
     cut_scale: int = 1
     grid: int | None = None
-    """Whether ranges are chosen, with ends on this grid, so that ``allowed`` is of flags, 1 where a cell may be a range; ``cuts`` are of their widths."""
+    """Where ranges are chosen, what their ends are multiples of; ``allowed`` is of flags, 1 where a cell may be a range, ``cuts`` are of widths."""
     tolerance: Fraction = Fraction(0)
 
     @property

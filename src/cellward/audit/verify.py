@@ -331,7 +331,7 @@ class Certificate:
         self.v = self.columns[0] if kind == "values" else None
 
     def _read_allowed(self, value: Any, target: Any) -> None:
-        """The sets S_i as ranges, and t; of withheld values those of x, 1 where one is withheld; of ranges which cells may be (or none are stated)."""
+        """The sets S_i as ranges, and t; of withheld values those of x, 1 where one is withheld; of ranges which cells may be."""
         self.sets: Any = None
         self.grid = 1
         self.ranging: Any = None  # of ranges, where it is stated: which cells may be wider than 0
@@ -925,7 +925,7 @@ def _least_width(
                 _need(far != INFINITY, "a width without end gains more than it costs")
                 total -= over * far
         _need(kind == "dual" or total > 0, "a farkas leaf does not show what it should")
-        least = INFINITY if kind == "farkas" else Fraction(-(-(-(-total // d)) // g) * g)
+        least = INFINITY if kind == "farkas" else Fraction(math.ceil(Fraction(total, d * g)) * g)
     stated = None if least is None else "infeasible" if least == INFINITY else str(least)
     _need(value == stated, f"the bound is {stated}, not as stated")
     _need(least is None or least <= (INFINITY if not c.printed else c.objective), "the bound contradicts the ranges")

@@ -1,7 +1,7 @@
 """FewWidths: ranges of at most so many different widths, each wide enough for its cell, that cost least in all.
 
 Legend: cell i needs a range of width need_i, can have one of at most most_i (the public bounds), and pays w_i for each unit. Of some widths the cell
-takes the least that is enough. Which widths are best is found by dynamic programming over the needs in increasing order: a least choice consists of needs.
+takes the least that is enough. Which are best is found by dynamic programming over the needs in increasing order: a least choice consists of needs.
 """
 
 from __future__ import annotations

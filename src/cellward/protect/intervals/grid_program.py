@@ -1,7 +1,7 @@
 """GridProgram: the least widths on the grid that keep the cuts, by CP-SAT; where they miss a level, its cut is added and the program asked again.
 
-Legend: column j's width is o_j·y_i + g·k_j, y_i = 1 where cell i is a range, o_j what is left from its value to the next multiple of the grid g. A least
-range on the grid reaches less than a step further than tables move its cell, so bridges hold with g − 1 to spare.
+Legend: column j's width is o_j·y_i + g·k_j, y_i = 1 where cell i is a range, o_j what is left from its value to the next multiple of the grid g. A
+least range on the grid reaches less than a step further than tables move its cell, so bridges hold with g − 1 to spare.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ class IntervalPublication(Method):
     """Print ranges in place of some values, all others as they are, so that every protection level holds against every attacker and the total width
     Σ w·(upper − lower) is as small as it is found.
 
-    ``grid``: ends of ranges are multiples of it. ``widths``: ranges have at most so many different widths (0: any). ``zeros``: cells of 0 are published, or may become ranges (``candidates``). ``publish``: cells that
-    must be printed as they are, as must those that the table calls fixed.
+    ``grid``: ends of ranges are multiples of it. ``widths``: ranges have at most so many different widths (0: any). ``zeros``: cells of 0 are
+    published, or may become ranges (``candidates``). ``publish``: cells that must be printed as they are, as must those that the table calls fixed.
 
     >>> from cellward import Table
     >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]])

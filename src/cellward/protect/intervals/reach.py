@@ -1,7 +1,7 @@
 """Reach: how far an attacker thinks a cell can lie where ranges reach so far, and the cut on the widths that follows from the prices.
 
-Legend: max ±z_p over M·z = 0, −below ≤ z ≤ above; y its prices, so that for every such z ±z_p ≤ Σ c⁺·above + c⁻·below with c = ±e_p + Mᵀy. Cells whose
-range has no width are left out of the problem, which makes it small: whatever the prices, the cut holds.
+Legend: max ±z_p over M·z = 0, −below ≤ z ≤ above; y its prices, so that for every such z ±z_p ≤ Σ c⁺·above + c⁻·below with c = ±e_p + Mᵀy. Cells
+whose range has no width are left out of the problem, which makes it small: whatever the prices, the cut holds.
 """
 
 from __future__ import annotations

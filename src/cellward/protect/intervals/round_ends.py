@@ -1,7 +1,7 @@
 """RoundEnds: ranges that end on the grid, from widths that are real numbers: rounded outwards, made narrower again where every level still holds.
 
-Legend: g the grid; column i: how far the range of cell i reaches below its value, column n + i: above. A range has both ends on the grid or at a public
-bound, or no width at all. Widths on the grid are o + g·k with o what is left to the next multiple.
+Legend: g the grid; column i: how far the range of cell i reaches below its value, column n + i: above. A range has both ends on the grid or at a
+public bound, or no width at all. Widths on the grid are o + g·k with o what is left to the next multiple.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RoundEnds:
     # ---- narrower ----------------------------------------------------------------------------------------------------------------------------
 
     def _narrower(self, ends: Ends, real: Floats) -> Ends:
-        """Ranges that are wider than they had to be, the dearest first: printed as they are, or an end moved inwards by a step, where all still holds."""
+        """Ranges wider than they had to be, the dearest first: printed as they are, or an end moved inwards by a step, where all still holds."""
         low, high = ends[0].copy(), ends[1].copy()
         n, g, own = self.own.cells, self.step, self.own
         weight = np.concatenate((own.weight, own.weight))

@@ -31,8 +31,8 @@ ENGINE = "cutting planes (HiGHS)"
 
 @dataclass(frozen=True, eq=False)
 class Widths:
-    """``below`` and ``above``: widths that meet every requirement, None where nothing was found; ``bound``: no widths cost less, as the ``weights`` of
-    the ``cuts`` over their ``scale`` prove."""
+    """``below`` and ``above``: widths that meet every requirement, None where nothing was found; ``bound``: no widths cost less, as the
+    ``weights`` of the ``cuts`` over their ``scale`` prove."""
 
     status: str
     engine: str = ENGINE
