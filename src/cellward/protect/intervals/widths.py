@@ -5,7 +5,7 @@ how far he takes cells to reach anyway. A requirement is max z_p ≥ upl, −min
 
 Every attacker's problem that falls short gives a cut on the widths (`reach.py`). Cuts of levels alone would lead from one cell to the next along its
 equations, one a round: a range that nothing compensates is of no use to anybody, and that bridges say so at once (`cut_pool.py`) is what makes the
-relaxation end after a few rounds.
+relaxation end after a few rounds. Where it does not, cuts are sought halfway between the least point and widths that are safe.
 """
 
 from __future__ import annotations
@@ -23,9 +23,13 @@ from cellward.instance import Instance
 from cellward.protect.intervals.cut_pool import CutPool, Point
 from cellward.protect.intervals.reach import Cut, Reach
 from cellward.protect.intervals.requirements import Requirements
+from cellward.protect.intervals.safe_widths import SafeWidths
 from cellward.solve.budget import Budget
 
 HAIR = 1e-6
+PLAIN, MANY, CLOSE = 2, 0.3, 1e-3
+"""After so many rounds in which still this part of the requirements is missed, cuts are sought between the least point and safe widths, until the two
+cost the same but for this part."""
 ENGINE = "cutting planes (HiGHS)"
 
 
@@ -59,22 +63,67 @@ class WidthSearch:
         """By requirement: the moves that showed it last, cells and amounts."""
 
     def run(self) -> Widths:
-        """Cuts until the least widths that keep them meet every requirement."""
+        """Cuts until the least widths that keep them meet every requirement, or until the time is up."""
         self.pool.begin(self.asked)
         last: Point | None = None
+        safe: Floats | None = None
+        rounds, between = 0, False
         while not self.budget.over:
             point = self.pool.least(self.budget)
             if point is None:
-                return Widths("unknown", late=True) if self.budget.over else self._impossible()
+                if self.budget.over:
+                    break
+                return self._impossible()
             last = point
             if self.pool.bridge(point.x):
                 continue
-            if not self.missed(point.x):
-                return self._found(point)
-        return Widths("unknown", late=True) if last is None else self._found(last, late=True)
+            x = (point.x + safe) / 2 if between and safe is not None else point.x
+            known = len(self.pool.rows)
+            missed = self.missed(x)
+            rounds += 1
+            if not missed and not self.budget.over:
+                if x is point.x:
+                    return self._found(point.x, point)
+                safe = self._reached()
+                between = float(self.pool.weight @ safe) > point.cost * (1 + CLOSE)
+            if safe is None and missed and (self._hard(missed, rounds) or self._late):
+                safe = self._safe(point.x)
+                between = self._hard(missed, rounds)
+            elif missed and len(self.pool.rows) == known:
+                if x is point.x:  # prices too coarse to cut the point off: what is missed is made up for
+                    break
+                between = False
+        if last is not None and safe is None and not self.budget.over:
+            safe = self._safe(last.x)
+        if last is None or safe is None:
+            return Widths("unknown", late=True)
+        return self._found(safe, last, late=self.budget.over)
+
+    def _hard(self, missed: int, rounds: int) -> bool:
+        """Whether so much is missed that cuts at the least point alone would take long: then they are sought halfway to widths that are safe."""
+        return rounds > PLAIN and missed > MANY * int(self.asked.first.sum())
+
+    @property
+    def _late(self) -> bool:
+        left, limit = self.budget.left, self.budget.time_limit_s
+        return left is not None and limit is not None and left < limit / 2
+
+    def _safe(self, guide: Floats) -> Floats | None:
+        """Widths that meet every requirement."""
+        weight = self.instance.weight.astype(float)
+        made = SafeWidths(self.instance.relations, self.asked, self.pool.free, weight).made(guide, self.budget)
+        if made is not None:
+            self.budget.found(float(self.pool.weight @ np.where(np.tile(self.sums, 2), 0.0, made)))
+        return made
+
+    def _reached(self) -> Floats:
+        """What the moves that show the requirements reach."""
+        made = SafeWidths(self.instance.relations, self.asked, self.pool.free, self.instance.weight.astype(float))
+        made.moves = dict(self.shown)
+        return made.widths()
 
     def missed(self, x: Floats) -> int:
-        """Cuts of the requirements that these widths do not meet."""
+        """Cuts of the requirements that these widths do not meet; the moves that show the others are kept."""
         reach = self.at(x)
         cuts: list[Cut] = []
         done = np.zeros(len(self.asked.cell), bool)
@@ -82,18 +131,25 @@ class WidthSearch:
             if done[r] or self.still(r, x):
                 continue
             if self.budget.over:
-                break
+                return len(cuts) + 1
             found = reach.of(r)
             if found is None:
+                if self.budget.over:
+                    return len(cuts) + 1
                 raise SolverError("an attacker's problem has no answer")
             level = float(self.asked.level[r])
             if found.much < level - HAIR * max(1.0, level):
                 cuts.append(found.cut)
                 continue
-            self.remember(r, found.moves)
-            for z in found.moves:
-                done |= self.asked.shown_by(z, HAIR)
-        return self.pool.add(cuts, x)
+            # A move that reaches further than asked is of no use there.
+            moves = tuple(z * min(1.0, level / found.much) for z in found.moves)
+            self.remember(r, moves)
+            for z in moves:
+                for other in np.flatnonzero(self.asked.shown_by(z, HAIR) & ~done).tolist():
+                    done[other] = True
+                    self.shown[other] = self.shown[r]
+        self.pool.add(cuts, x)
+        return len(cuts)
 
     def remember(self, r: int, moves: tuple[Floats, ...]) -> None:
         """What shows a requirement."""
@@ -130,13 +186,13 @@ class WidthSearch:
                 )
         raise SolverError("the cuts on widths contradict each other")
 
-    def _found(self, point: Point, *, late: bool = False) -> Widths:
+    def _found(self, x: Floats, point: Point, *, late: bool = False) -> Widths:
         proof = self.pool.proof(point.prices)
         n = self.n
         return Widths(
             "feasible",
-            below=point.x[:n],
-            above=point.x[n:],
+            below=x[:n],
+            above=x[n:],
             bound=proof.bound,
             cuts=tuple(self.pool.cuts),
             weights=proof.weights,
