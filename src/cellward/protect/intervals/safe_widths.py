@@ -27,7 +27,7 @@ class SafeWidths:
         self.moves: dict[int, tuple[Move, ...]] = {}
 
     def made(self, guide: Floats, budget: Budget) -> Floats | None:
-        """Widths from moves of all requirements, the highest levels first, where those of the guide cost nothing; None where time ran out, or there are none."""
+        """Widths from moves of all requirements, the highest levels first, where those of the guide cost nothing; None where there are none in time."""
         first = np.flatnonzero(self.asked.first)
         for r in first[np.argsort(-self.asked.level[first], kind="stable")].tolist():
             if not self._moved(r, np.maximum(guide, self.widths()), budget):
