@@ -99,7 +99,8 @@ def derive(r: Reading) -> Fraction | str | None:
             return f"wrong: {one}"
         lines.append(one)
     g, grid = r.unit[0], grid_of(r)
-    assert grid is not None
+    if grid is None:
+        return "wrong: no grid"
     for i, may in enumerate(r.ranging):
         round_ends = all(end is None or end % grid == 0 for end in (r.lower[i], r.upper[i]))
         if may and r.w[i] * (grid if round_ends else 1) % g:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cellward.audit.ends import Witness
 from cellward.audit.sums_as_cells import joined
 from cellward.audit.width_bound import WidthCuts, unit_of
 from cellward.exact import Ints
@@ -67,7 +68,11 @@ class IntervalAttempt(Attempt):
         assert cost is not None
         sought = self._sought(found, cost)
         status: Any = "optimal" if sought.bound == cost else "feasible"
-        return self.result_of(ranges, sought, status=status, engine=found.engine, limit_reached=found.late)
+        result = self.result_of(ranges, sought, status=status, engine=found.engine, limit_reached=found.late)
+        if found.tables and result.shown.levels is not None:
+            n = self.instance.cells
+            result.shown.levels.known = tuple(Witness(one.shift[:n], one.denominator) for one in found.tables)
+        return result
 
     @property
     def _allowed(self) -> AllowedSet:

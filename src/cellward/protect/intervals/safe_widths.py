@@ -5,8 +5,11 @@ Each requirement has a move (a width two), the cheapest beyond what the others r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from cellward.audit.ends import Witness
 from cellward.exact import Bools, Floats, Ints
 from cellward.protect.intervals.repair import cheapest_move
 from cellward.protect.intervals.requirements import Requirements
@@ -16,6 +19,7 @@ from cellward.table.relations import Relations
 Move = tuple[Ints, Floats]
 """Cells, and how far they move."""
 HAIR = 1e-6
+DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840)
 
 
 class SafeWidths:
@@ -29,9 +33,16 @@ class SafeWidths:
     def made(self, guide: Floats, budget: Budget) -> Floats | None:
         """Widths from moves of all requirements, the highest levels first, where those of the guide cost nothing; None where there are none in time."""
         first = np.flatnonzero(self.asked.first)
+        shown = np.zeros(len(self.asked.cell), bool)
         for r in first[np.argsort(-self.asked.level[first], kind="stable")].tolist():
-            if not self._moved(r, np.maximum(guide, self.widths()), budget):
+            if shown[r]:
+                continue
+            if not self._moved(r, np.maximum(np.rint(guide), self.widths()), budget):
                 return None
+            for cells, amounts in self.moves[r]:
+                z = np.zeros(self.n)
+                z[cells] = amounts
+                shown |= self.asked.shown_by(z, 0.0)
         for r in list(self.moves):
             if budget.over:
                 break
@@ -43,13 +54,27 @@ class SafeWidths:
         self.moves[r] = tuple((np.flatnonzero(z), z[z != 0]) for z in moves)
 
     def widths(self, *, without: int | None = None) -> Floats:
-        """What the moves reach below and above."""
+        """What the moves reach below and above, in whole numbers: so the vertices of the next problems are fractions that can be told exactly."""
         x = np.zeros(2 * self.n)
         for r, moves in self.moves.items():
             for cells, z in moves if r != without else ():
                 x[cells] = np.maximum(x[cells], -z)
                 x[self.n + cells] = np.maximum(x[self.n + cells], z)
-        return x
+        return np.ceil(x - HAIR)
+
+    def tables(self) -> Iterator[Witness]:
+        """The moves that can be told exactly, as tables."""
+        r = self.relations
+        for moves in self.moves.values():
+            for cells, amounts in moves:
+                for d in DENOMINATORS:
+                    near = np.rint(amounts * d)
+                    if float(np.abs(near - amounts * d).max(initial=0.0)) < HAIR * d:
+                        shift = np.zeros(self.n, np.int64)
+                        shift[cells] = near.astype(np.int64)
+                        if not r.sums(r.coefs * shift[r.indices]).any():
+                            yield Witness(shift, d)
+                        break
 
     def _moved(self, r: int, x: Floats, budget: Budget) -> bool:
         way, level, p = int(self.asked.way[r]), float(self.asked.level[r]), int(self.asked.cell[r])

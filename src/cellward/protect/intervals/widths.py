@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from cellward.audit.ends import Witness
 from cellward.errors import SolverError
 from cellward.exact import Bools, Floats
 from cellward.instance import Instance
@@ -27,7 +28,7 @@ from cellward.protect.intervals.safe_widths import SafeWidths
 from cellward.solve.budget import Budget
 
 HAIR = 1e-6
-PLAIN, MANY, CLOSE = 2, 0.3, 1e-3
+PLAIN, MANY, CLOSE = 1, 0.3, 1e-3
 """After so many rounds in which still this part of the requirements is missed, cuts are sought between the least point and safe widths, until the two
 cost the same but for this part."""
 ENGINE = "cutting planes (HiGHS)"
@@ -48,6 +49,8 @@ class Widths:
     scale: int = 1
     late: bool = False
     reason: str = ""
+    tables: tuple[Witness, ...] = ()
+    """Tables that show the levels, to begin with."""
 
 
 class WidthSearch:
@@ -61,6 +64,8 @@ class WidthSearch:
         self.pool = CutPool(instance, free, self.sums)
         self.shown: dict[int, tuple[tuple[Any, Floats], ...]] = {}
         """By requirement: the moves that showed it last, cells and amounts."""
+        self.tables: tuple[Witness, ...] = ()
+        """What shows that the last safe widths are."""
 
     def run(self) -> Widths:
         """Cuts until the least widths that keep them meet every requirement, or until the time is up."""
@@ -101,7 +106,7 @@ class WidthSearch:
 
     def _hard(self, missed: int, rounds: int) -> bool:
         """Whether so much is missed that cuts at the least point alone would take long: then they are sought halfway to widths that are safe."""
-        return rounds > PLAIN and missed > MANY * int(self.asked.first.sum())
+        return rounds >= PLAIN and missed > MANY * int(self.asked.first.sum())
 
     @property
     def _late(self) -> bool:
@@ -111,8 +116,10 @@ class WidthSearch:
     def _safe(self, guide: Floats) -> Floats | None:
         """Widths that meet every requirement."""
         weight = self.instance.weight.astype(float)
-        made = SafeWidths(self.instance.relations, self.asked, self.pool.free, weight).made(guide, self.budget)
+        safe = SafeWidths(self.instance.relations, self.asked, self.pool.free, weight)
+        made = safe.made(guide, self.budget)
         if made is not None:
+            self.tables = tuple(safe.tables())
             self.budget.found(float(self.pool.weight @ np.where(np.tile(self.sums, 2), 0.0, made)))
         return made
 
@@ -120,6 +127,7 @@ class WidthSearch:
         """What the moves that show the requirements reach."""
         made = SafeWidths(self.instance.relations, self.asked, self.pool.free, self.instance.weight.astype(float))
         made.moves = dict(self.shown)
+        self.tables = tuple(made.tables())
         return made.widths()
 
     def missed(self, x: Floats) -> int:
@@ -198,6 +206,7 @@ class WidthSearch:
             weights=proof.weights,
             scale=proof.scale,
             late=late,
+            tables=self.tables if late else (),
         )
 
 
