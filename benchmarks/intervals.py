@@ -12,9 +12,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,8 +44,13 @@ def least_of(p: Protection, method: cw.IntervalPublication) -> Least:
     return least_widths(rows, i.a.tolist(), bounds(i.lower), bounds(i.upper), free, i.weight.tolist(), askers(i, Asker))
 
 
+def one_of(seed: int) -> tuple[str | None, Counter[str]]:
+    """What is wrong with the ranges of one table (None: nothing), and what came of it."""
+    found: Counter[str] = Counter()
+    return compared(seed, found), found
+
+
 def compared(seed: int, found: Counter[str]) -> str | None:
-    """What is wrong with the ranges of one table; None: nothing."""
     rng = np.random.default_rng([seed, 30])
     made = drawn(rng)
     grid, widths = (1, 1, 1, 5)[seed % 4], (0, 0, 0, 0, 2)[seed % 5]
@@ -74,12 +81,14 @@ def compared(seed: int, found: Counter[str]) -> str | None:
 def small(report: Report, *, quick: bool) -> None:
     found: Counter[str] = Counter()
     wrong, began = [], time.perf_counter()
-    for seed in range(SMALL_QUICK if quick else SMALL):
-        if fault := compared(seed, found):
-            wrong.append(f"table {seed}: {fault}")
-            print(wrong[-1], flush=True)
-        if seed % 500 == 499:
-            print(f"{seed + 1:,} tables, {len(wrong)} differ", flush=True)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for seed, (fault, what) in enumerate(pool.map(one_of, range(SMALL_QUICK if quick else SMALL), chunksize=10)):
+            found += what
+            if fault:
+                wrong.append(f"table {seed}: {fault}")
+                print(wrong[-1], flush=True)
+            if seed % 500 == 499:
+                print(f"{seed + 1:,} tables, {len(wrong)} differ", flush=True)
     said = ", ".join(f"{many:,} {what}" for what, many in found.items())
     report.add(f"{said}; **{len(wrong)} differences** ({time.perf_counter() - began:.0f} s).")
     report.require(not wrong, "; ".join(wrong[:5]))
