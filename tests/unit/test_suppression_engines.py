@@ -133,3 +133,21 @@ def test_time_that_is_up_leaves_a_safe_pattern_or_none():
     table = grid(6, (12, 12), 20)
     p = cw.CellSuppression().protect(table, time_limit_s=1)
     assert p.publication is None or (p.protected and p.release())
+
+
+@pytest.mark.parametrize(
+    ("shape", "levels", "known", "options", "least"),
+    [
+        ([[5, 7, 1], [1, 2, 0]], {4: (1, 2, 0), 7: (0, 0, 1), 9: (1, 1, 4)}, 7, {}, 29),
+        ([[1, 0, 0], [7, 6, 2], [1, 2, 0]], {14: (0, 0, 1)}, 14, {"zeros": "candidates", "publish": [5, 12]}, 11),
+    ],
+)
+def test_the_least_of_few_candidates_is_known(shape, levels, known, options, least):
+    """Cuts of widths leave patterns that are not safe: all that are cheaper are tried."""
+    table = cw.Table.from_array(shape)
+    own = [np.array([one[k] for one in levels.values()]) for k in range(3)]
+    table = table.with_sensitivity(Sensitivity.of(table.cells, np.array(list(levels)), *own))
+    insider = cw.Attacker.knowing(table, "insider", exactly=[known])
+    p = cw.CellSuppression(**options).protect(table, attackers=[cw.Attacker.external(), insider], weights="value")
+    assert (p.status, p.objective_scaled) == ("optimal", least)
+    assert p.certificate().check()

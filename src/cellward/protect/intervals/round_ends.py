@@ -33,9 +33,7 @@ class RoundEnds:
         ends = self._outwards(below[:n], above[:n])
         real = np.concatenate((below[:n], above[:n]))
         if np.any(self._reach(*ends) > real + HAIR):
-            ends = self._narrower(ends, real)
-            if not self.many:
-                ends = self._programmed(ends)
+            ends = self._programmed(self._narrower(ends, real))
         return self._few(ends) if self.many else ends
 
     def wider(self, low: Ints, high: Ints) -> Ends:
