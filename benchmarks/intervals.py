@@ -4,7 +4,8 @@
     python benchmarks/intervals.py --part sizes      one part; repeatable
     python benchmarks/intervals.py --quick           a few of each, not judged by the clock; writes nothing
 
-- small: 5,000 small tables of every kind. The certified bound is the least Σ w·width of real ends rounded up, no ranges are found exactly where there are none,
+- small: 5,000 small tables of every kind. The certified bound is the least Σ w·width of real ends rounded up, no ranges are found exactly where
+there are none,
   every release is safe, on the grid and of no more widths than asked.
 - sizes: cost, gap, seconds, and on the same tables what is withheld by a suppression in the same time, in cells and in their values.
 - readable: grids and few widths on one table.
@@ -32,14 +33,21 @@ from suppression import at_risk, of_size
 import cellward as cw
 from cellward.protection import Protection
 
-PARTS = {"small": "small tables beside an exact linear program", "sizes": "sizes of the field", "readable": "round ends and few widths"}
+PARTS = {
+    "small": "small tables beside an exact linear program",
+    "sizes": "sizes of the field",
+    "readable": "round ends and few widths",
+}
 SMALL, SMALL_QUICK = 5000, 30
 
 
 def least_of(p: Protection, method: cw.IntervalPublication) -> Least:
     """The least widths, by the oracle."""
     i = p.instance
-    rows = [(right, dict(zip(cells, coefs, strict=True))) for right, cells, coefs in map(i.relations.equation, range(i.relations.equations))]
+    rows = [
+        (right, dict(zip(cells, coefs, strict=True)))
+        for right, cells, coefs in map(i.relations.equation, range(i.relations.equations))
+    ]
     free = method.candidate(i).tolist()
     return least_widths(rows, i.a.tolist(), bounds(i.lower), bounds(i.upper), free, i.weight.tolist(), askers(i, Asker))
 
@@ -62,7 +70,9 @@ def compared(seed: int, found: Counter[str]) -> str | None:
     if p.publication is None:
         found["without ranges"] += 1
         found["of these proven by the certificate"] += bool(p.certificate().check().proven)
-        return None if p.status == "infeasible" and best.value is None else f"{p.status}, and the oracle says {best.value}"
+        return (
+            None if p.status == "infeasible" and best.value is None else f"{p.status}, and the oracle says {best.value}"
+        )
     if best.value is None:
         return "ranges where there are none"
     least, certified = best.value, p.certified_bound * 10 ** (p.instance.weight_decimals + p.instance.decimals)
@@ -134,7 +144,13 @@ def sizes(report: Report, *, quick: bool) -> None:
             report.require(proven or not size.optimal, f"{size.name}: not proven least")
             report.require(quick or not size.optimal or seconds <= size.limit_s, f"{size.name}: {seconds:.1f} s")
             wide = p.publication.lower < p.publication.upper
-            row += [f"{p.objective:,}", f"{p.certified_bound:,}", f"{100 * (1 - p.certified_bound / p.objective):.1f} %", f"{seconds:.1f} s", f"{int(wide.sum()):,}"]
+            row += [
+                f"{p.objective:,}",
+                f"{p.certified_bound:,}",
+                f"{100 * (1 - p.certified_bound / p.objective):.1f} %",
+                f"{seconds:.1f} s",
+                f"{int(wide.sum()):,}",
+            ]
         else:
             row += [""] * 5
         s = cw.CellSuppression().protect(one, weights="equal", time_limit_s=min(size.limit_s, 60))
@@ -143,7 +159,18 @@ def sizes(report: Report, *, quick: bool) -> None:
         row += ["", ""] if held is None else [f"{int(held.sum()):,}", f"{s.instance.a[held].sum() * value:,.0f}"]
         rows.append(row)
         print(" | ".join(row), flush=True)
-    head = ["table", "cells", "at risk", "total width", "certified bound", "gap", "time", "ranges", "cells that suppression withholds", "their values"]
+    head = [
+        "table",
+        "cells",
+        "at risk",
+        "total width",
+        "certified bound",
+        "gap",
+        "time",
+        "ranges",
+        "cells that suppression withholds",
+        "their values",
+    ]
     report.add(table(head, rows))
 
 
@@ -157,8 +184,20 @@ def readable(report: Report, *, quick: bool) -> None:
         if good:
             wide = p.publication.lower < p.publication.upper
             many = len(set((p.publication.upper - p.publication.lower)[wide].tolist()))
-            rows.append([grid, widths or "any", f"{int(wide.sum())}", many, f"{p.objective:,}", f"{p.certified_bound:,}", f"{100 * p.gap:.1f} %"])
-    report.add(table(["grid", "widths asked for", "ranges", "different widths", "total width", "certified bound", "gap"], rows))
+            rows.append(
+                [
+                    grid,
+                    widths or "any",
+                    f"{int(wide.sum())}",
+                    many,
+                    f"{p.objective:,}",
+                    f"{p.certified_bound:,}",
+                    f"{100 * p.gap:.1f} %",
+                ]
+            )
+    report.add(
+        table(["grid", "widths asked for", "ranges", "different widths", "total width", "certified bound", "gap"], rows)
+    )
 
 
 RUN = {"small": small, "sizes": sizes, "readable": readable}

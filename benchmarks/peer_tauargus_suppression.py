@@ -1,6 +1,7 @@
-"""The rival τ-ARGUS: cells withheld by its optimal method (OPT, from a JJ file) or its modular one (MOD, by a batch), by pytauargus in a child process.
+"""The rival τ-ARGUS: cells withheld by its optimal method (OPT, from a JJ file) or its modular one (MOD, by a batch), in a child process.
 
-The peer ignores its own time limit and may die on the way, so each run is a process of its own that is ended when the time is up. What comes back are the cells
+The peer ignores its own time limit and may die on the way, so each run is a process of its own that is ended when the time is up. What comes back
+are the cells
 that it withholds beside those at risk; whether that is safe is for our audit to say.
 """
 
@@ -72,7 +73,15 @@ def _jj(table: cw.Table) -> str:
     lines = [
         f"{i} {x} {max(x, 1)} {'u' if i in risk else 's'} {0 if low == -NO_BOUND else low} {most if high == NO_BOUND else high} {lpl} {upl} {spl}"
         for i, (x, low, high, lpl, upl, spl) in enumerate(
-            zip(a, table.lower.tolist(), table.upper.tolist(), s.lpl.tolist(), s.upl.tolist(), s.spl.tolist(), strict=True)
+            zip(
+                a,
+                table.lower.tolist(),
+                table.upper.tolist(),
+                s.lpl.tolist(),
+                s.upl.tolist(),
+                s.spl.tolist(),
+                strict=True,
+            )
         )
     ]
     rows = []

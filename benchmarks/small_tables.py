@@ -1,4 +1,4 @@
-"""Small tables of every kind, drawn from a seed, with few cells that may be hidden, several attackers, widths and singletons; as plain data for oracles too."""
+"""Small tables of every kind, drawn from a seed: few cells that may be hidden, several attackers, widths, singletons; as plain data too."""
 
 from __future__ import annotations
 

@@ -3,8 +3,10 @@
     python benchmarks/suppression_patterns.py           20,000 tables, about an hour; writes RESULTS.md; exits 1 on a difference
     python benchmarks/suppression_patterns.py --quick   a few; writes nothing
 
-Lines, grids, cubes, trees, trees by codes and linked tables with at most 14 cells that may be withheld; the public, insiders, respondents and singletons;
-levels to one side, to both, and widths. The oracle (tests/oracles/least_pattern.py) shares nothing with the package. A table differs where the costs are not the
+Lines, grids, cubes, trees, trees by codes and linked tables with at most 14 cells that may be withheld; the public, insiders, respondents and
+singletons;
+levels to one side, to both, and widths. The oracle (tests/oracles/least_pattern.py) shares nothing with the package. A table differs where the
+costs are not the
 same, a pattern is called least and is not, or a certified bound is above what a safe pattern costs.
 """
 
@@ -85,7 +87,9 @@ def figures(report: Report, part: str, *, quick: bool) -> None:  # noqa: ARG001
     seconds: Counter[str] = Counter()
     wrong = []
     with ProcessPoolExecutor(WORKERS) as pool:
-        for seed, (same, what, took) in enumerate(pool.map(one, range(TABLES_QUICK if quick else TABLES), chunksize=20)):
+        for seed, (same, what, took) in enumerate(
+            pool.map(one, range(TABLES_QUICK if quick else TABLES), chunksize=20)
+        ):
             found, seconds = found + what, seconds + took
             if not same:
                 wrong.append(seed)

@@ -4,7 +4,8 @@
     python benchmarks/suppression_peers.py --part peers     one part; repeatable
     python benchmarks/suppression_peers.py --quick          the smallest of each, not judged by the clock; writes nothing
 
-- peers: OPT and MOD, then ours in the time that OPT took (at least 10 s, at most 60; HIER13: 120). Cost is the value of what is withheld for the sake of others;
+- peers: OPT and MOD, then ours in the time that OPT took (at least 10 s, at most 60; HIER13: 120). Cost is the value of what is withheld for the
+sake of others;
   whether a pattern is safe is said by our audit. Ours is always safe, and never dearer than a safe pattern of the peer.
 - growth: seconds to the first safe pattern, and of interval publication to the proven least, by cells and by cells at risk, with fitted exponents.
 """
@@ -79,10 +80,26 @@ def peers(report: Report, *, quick: bool) -> None:
             cost = int(np.maximum(one.scaled[free], 1).sum())
             ours = [f"{cost:,}", f"{seconds:.1f} s", f"{100 * p.gap:.1f} %"]
             for name, (_, least) in zip(("OPT", "MOD"), words, strict=True):
-                report.require(least is None or cost <= least, f"{case.name}: {name} found {least:,} where ours costs {cost:,}" if least else "")
+                report.require(
+                    least is None or cost <= least,
+                    f"{case.name}: {name} found {least:,} where ours costs {cost:,}" if least else "",
+                )
         rows.append([case.name, f"{one.cells:,}", len(one.sensitivity.unsafe), *words[0][0], *words[1][0], *ours])
         print(" | ".join(map(str, rows[-1])), flush=True)
-    head = ["table", "cells", "at risk", "OPT: cost", "time", "audit", "MOD: cost", "time", "audit", "ours: cost", "time", "gap"]
+    head = [
+        "table",
+        "cells",
+        "at risk",
+        "OPT: cost",
+        "time",
+        "audit",
+        "MOD: cost",
+        "time",
+        "audit",
+        "ours: cost",
+        "time",
+        "gap",
+    ]
     report.add(table(head, rows))
 
 
@@ -119,7 +136,10 @@ def growth(report: Report, *, quick: bool) -> None:
     sides = (10, 15, 20) if quick else (20, 40, 80, 160, 240)
     risks = (5, 10, 20) if quick else (25, 50, 100, 200, 400)
     by_cells = [at_risk(cw.Table.from_array(rng.integers(1, 100, (k, k))), 20, rng) for k in sides]
-    by_risk = [at_risk(cw.Table.from_array(np.random.default_rng(8).integers(1, 100, (20, 20) if quick else (80, 80))), k, rng) for k in risks]
+    by_risk = [
+        at_risk(cw.Table.from_array(np.random.default_rng(8).integers(1, 100, (20, 20) if quick else (80, 80))), k, rng)
+        for k in risks
+    ]
     limit = 3.0 if quick else 30.0
     for what, tables, sizes in (
         ("cells (20 at risk)", by_cells, [one.cells for one in by_cells]),
@@ -127,7 +147,14 @@ def growth(report: Report, *, quick: bool) -> None:
     ):
         for name, took in (("first safe pattern", first_s), ("least ranges", ranges_s)):
             found = [took(one, limit) for one in tables]
-            rows.append([what, name, *(f"{size:,}: {'–' if t is None else f'{t:.2f} s'}" for size, t in zip(sizes, found, strict=True)), fitted(sizes, found)])
+            rows.append(
+                [
+                    what,
+                    name,
+                    *(f"{size:,}: {'–' if t is None else f'{t:.2f} s'}" for size, t in zip(sizes, found, strict=True)),
+                    fitted(sizes, found),
+                ]
+            )
             print(" | ".join(map(str, rows[-1])), flush=True)
     report.add(table(["by", "time to", *([""] * len(sides)), "exponent"], rows))
 

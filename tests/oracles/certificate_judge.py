@@ -79,7 +79,9 @@ class Oracle:
 
     def least(self, r: Reading) -> int | str | None:
         """The least cost of all tables of allowed values; None: there is no table; a text: there are too many to try."""
-        more = (r.a, r.lower, r.upper, r.levels, r.attackers, r.method.get("guarantee")) if r.pattern or r.ranges else ()
+        more = (
+            (r.a, r.lower, r.upper, r.levels, r.attackers, r.method.get("guarantee")) if r.pattern or r.ranges else ()
+        )
         more += (r.ranging, r.method.get("grid")) if r.ranges else ()
         return self._once("least", (r.rows, r.t, r.w, r.sets, *more), lambda: self._least(r))
 

@@ -1,7 +1,9 @@
-"""Least pattern: the cheapest set of cells to withhold that keeps every level, by trying all of them in the order of what they cost; nothing of the package.
+"""Least pattern: the cheapest set of cells to withhold that keeps every level, by trying all in the order of cost; nothing of the package.
 
-Who may see less learns no more: what is withheld in a safe pattern may be joined by others, and a pattern within an unsafe one is unsafe. So an unsafe
-pattern is first grown as long as the level that it misses stays missed, and all patterns within count as tried; every other one is judged by exact linear
+Who may see less learns no more: what is withheld in a safe pattern may be joined by others, and a pattern within an unsafe one is unsafe. So an
+unsafe
+pattern is first grown as long as the level that it misses stays missed, and all patterns within count as tried; every other one is judged by
+exact linear
 programs over the cells that it withholds, and by whole tables where a cell at risk must have another value.
 """
 
@@ -43,7 +45,9 @@ class Table:
     lower: Sequence[Bound]
     upper: Sequence[Bound]
 
-    def _system(self, hidden: Sequence[bool], lo: Sequence[Bound], hi: Sequence[Bound]) -> tuple[list[Row], list[int], list[Bound], list[Bound]]:
+    def _system(
+        self, hidden: Sequence[bool], lo: Sequence[Bound], hi: Sequence[Bound]
+    ) -> tuple[list[Row], list[int], list[Bound], list[Bound]]:
         """The equations between withheld cells, each once."""
         cells = [i for i, gone in enumerate(hidden) if gone]
         place = {i: k for k, i in enumerate(cells)}
@@ -89,8 +93,12 @@ class Table:
 
 
 def _tighter(table: Table, asker: Asker) -> tuple[list[Bound], list[Bound]]:
-    lows = [max((x for x in ends if x is not None), default=None) for ends in zip(table.lower, asker.lower, strict=True)]
-    highs = [min((x for x in ends if x is not None), default=None) for ends in zip(table.upper, asker.upper, strict=True)]
+    lows = [
+        max((x for x in ends if x is not None), default=None) for ends in zip(table.lower, asker.lower, strict=True)
+    ]
+    highs = [
+        min((x for x in ends if x is not None), default=None) for ends in zip(table.upper, asker.upper, strict=True)
+    ]
     return lows, highs
 
 

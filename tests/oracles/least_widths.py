@@ -1,7 +1,8 @@
 """Least widths: how little ranges that keep every level can cost, by one linear program of all attackers at once; nothing of the package.
 
 Legend: b, t ≥ 0 how far the range of a cell reaches below and above its value; for every requirement moves z with M·z = 0, −b ≤ z ≤ t within the
-attacker's bounds that reach its level. HiGHS proposes both a point and prices; as fractions they are checked exactly, the point by every row, the prices by
+attacker's bounds that reach its level. HiGHS proposes both a point and prices; as fractions they are checked exactly, the point by every row, the
+prices by
 the bound that they prove. Where the two meet, that is the optimum.
 """
 
@@ -80,7 +81,9 @@ class _Program:
         return Least(Fraction(found.fun), exact=False)
 
     def _keeps(self, x: list[Fraction]) -> bool:
-        inside = all((p is None or p <= y) and (q is None or y <= q) for y, p, q in zip(x, self.low, self.high, strict=True))
+        inside = all(
+            (p is None or p <= y) and (q is None or y <= q) for y, p, q in zip(x, self.low, self.high, strict=True)
+        )
         return inside and all(
             (total == right if equal else total >= right)
             for row, right, equal in self.rows

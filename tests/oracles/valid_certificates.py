@@ -240,9 +240,12 @@ def _ranged(k: int, rng: Random) -> Iterator[tuple[str, Json]]:
     asked = _with_levels(made, 2, 3, rng)
     held = np.minimum(asked.sensitivity.lpl, made.scaled)
     asked = asked.with_sensitivity(replace(asked.sensitivity, lpl=held))
+    quiet = [
+        i for i in range(made.cells) if i not in asked.sensitivity.unsafe and i not in asked.sensitivity.levels.cell
+    ]
     method = cw.IntervalPublication(
         (1, 1, 2, 5)[k % 4], widths=(0, 0, 0, 2, 1)[k % 5], zeros=("published", "candidates")[k % 2],
-        publish=[i for i in range(made.cells) if i not in asked.sensitivity.unsafe and i not in asked.sensitivity.levels.cell][-1:] if k % 6 == 5 else (),
+        publish=quiet[-1:] if k % 6 == 5 else (),
     )  # fmt: skip
     p = method.protect(asked, attackers=_attackers(made, rng), weights=("value", "equal")[k % 2], key=KEY)
     if p.status == "failed" or (p.publication is not None and not p.releasable):
@@ -250,8 +253,13 @@ def _ranged(k: int, rng: Random) -> Iterator[tuple[str, Json]]:
     yield f"interval publication {k}, {p.status}", json.loads(p.certificate().text)
     if p.publication is not None:
         cuts = tuple(_any_width_cut(p.instance, rng) for _ in range(12))
-        claimed = replace(p.sought, bound=Fraction(0), cuts=cuts, cut_weights=tuple(rng.randint(0, 3) for _ in cuts), cut_scale=60)
-        yield f"interval publication {k}, any cuts", json.loads(replace(p, sought=claimed, status="feasible").certificate().text)
+        claimed = replace(
+            p.sought, bound=Fraction(0), cuts=cuts, cut_weights=tuple(rng.randint(0, 3) for _ in cuts), cut_scale=60
+        )
+        yield (
+            f"interval publication {k}, any cuts",
+            json.loads(replace(p, sought=claimed, status="feasible").certificate().text),
+        )
 
 
 def _any_width_cut(instance: Instance, rng: Random) -> dict[str, Any]:

@@ -24,7 +24,9 @@ def oracle(p, method):
     def ends(bounds):
         return [None if abs(end) == NO_BOUND else end for end in bounds.tolist()]
 
-    rows = [(right, dict(zip(cells, coefs, strict=True))) for right, cells, coefs in map(r.equation, range(r.equations))]
+    rows = [
+        (right, dict(zip(cells, coefs, strict=True))) for right, cells, coefs in map(r.equation, range(r.equations))
+    ]
     askers = []
     for attacker in i.attackers:
         one = attacker.asked(i.sensitivity.levels)
@@ -47,7 +49,9 @@ def drawn(seed):
     known = [
         cw.Attacker.external(),
         cw.Attacker.knowing(table, "insider", exactly=[int(rng.integers(table.cells))]),
-        cw.Attacker.knowing(table, "part", lower={part: int(table.scaled[part]) // 2}, upper={part: int(table.scaled[part]) + 3}),
+        cw.Attacker.knowing(
+            table, "part", lower={part: int(table.scaled[part]) // 2}, upper={part: int(table.scaled[part]) + 3}
+        ),
     ]
     return table, known
 
@@ -112,7 +116,8 @@ def test_ranges_have_no_more_widths_than_asked(grid, widths):
 def test_few_widths_are_those_that_cost_least():
     need, weight = [1, 2, 7, 8, 20], [5, 1, 2, 1, 1]
     every = [
-        sum(w * min((x for x in (one, 20) if x >= n)) for n, w in zip(need, weight, strict=True)) for one in (1, 2, 7, 8, 20)
+        sum(w * min(x for x in (one, 20) if x >= n) for n, w in zip(need, weight, strict=True))
+        for one in (1, 2, 7, 8, 20)
     ]
     chosen = few_widths(need, [100.0] * 5, weight, 2)
     assert sum(w * x for w, x in zip(weight, chosen, strict=True)) == min(every) and len(set(chosen)) == 2
@@ -137,16 +142,20 @@ def refusal(p, **changes):
 def test_the_verifier_holds_ranges_to_what_the_method_says():
     p = sample(grid=5, widths=1)
     assert "proven" in refusal(p)
-    assert refusal(p, method__grid="4") == "the range of cell 5 does not end on the grid" or "does not end on the grid" in refusal(p, method__grid="4")
+    assert "does not end on the grid" in refusal(p, method__grid="4")
     assert refusal(p, method__grid="0") == "grid of method is not a whole number of units"
     assert refusal(p, method__widths=0) == "widths of method is not a number from 1 on"
     wide = sample(grid=1)
     two = [int(x) for x in wide.publication.upper]
     two[int(np.flatnonzero(wide.publication.lower < wide.publication.upper)[0])] += 1
-    assert refusal(wide, method__widths=1, printed__upper=two, objective=17) == "the ranges have more widths than stated"
+    assert (
+        refusal(wide, method__widths=1, printed__upper=two, objective=17) == "the ranges have more widths than stated"
+    )
     free = [1] * 16
     free[0] = 0
-    assert refusal(wide, allowed__hi=free, allowed__step=free) == "cell 0 was not free to be a range, and nothing says why"
+    assert (
+        refusal(wide, allowed__hi=free, allowed__step=free) == "cell 0 was not free to be a range, and nothing says why"
+    )
 
 
 def test_the_verifier_derives_the_bound_of_ranges_from_cuts():
@@ -155,13 +164,8 @@ def test_the_verifier_derives_the_bound_of_ranges_from_cuts():
     bound = json.loads(p.certificate().text)["bound"]
     assert refusal(p, bound__value="17") == "the bound is 16, not as stated"
     assert refusal(p, bound__cuts=[]) == "the equations of a combination does not increase from 0 to below 0"
-    bridge = next(k for k, cut in enumerate(bound["cuts"]) if cut["sense"] in ("above", "below")) if any(
-        cut["sense"] in ("above", "below") for cut in bound["cuts"]
-    ) else None
     level = next(k for k, cut in enumerate(bound["cuts"]) if cut["sense"] in ("up", "down"))
     assert refusal(p, **{f"bound__cuts__{level}__cell": 0}) == "a cut is of a level that nobody has to be kept from"
-    if bridge is not None:
-        assert refusal(p, **{f"bound__cuts__{bridge}__ways__0__known": [0]}) == "a bridge counts what an attacker knows"
     tree = [{**bound["tree"][0], "multiplier": [-1] * len(bound["tree"][0]["multiplier"])}]
     assert refusal(p, bound__tree=tree) == "a cut has a negative multiplier"
     assert "the bound is " in refusal(p, bound__tree=[{**bound["tree"][0], "denominator": 7}])
@@ -170,9 +174,13 @@ def test_the_verifier_derives_the_bound_of_ranges_from_cuts():
 def test_cells_tied_by_two_terms_ask_once():
     """A total of one part moves with it: the larger of their levels is asked."""
     tree = cw.Hierarchy.from_dict({"Total": {"N": ["n1"], "S": ["s1", "s2"]}})
-    table = cw.Table.from_frame({"r": ["n1", "s1", "s2"], "n": [9, 8, 7]}, dims=["r"], value="n", hierarchies={"r": tree})
+    table = cw.Table.from_frame(
+        {"r": ["n1", "s1", "s2"], "n": [9, 8, 7]}, dims=["r"], value="n", hierarchies={"r": tree}
+    )
     both = sorted(table.labels.find(code) for code in ("N", "n1"))
-    table = table.with_sensitivity(Sensitivity.of(table.cells, both, np.array([2, 3]), np.array([4, 1]), np.zeros(2, np.int64)))
+    table = table.with_sensitivity(
+        Sensitivity.of(table.cells, both, np.array([2, 3]), np.array([4, 1]), np.zeros(2, np.int64))
+    )
     asked = Requirements.of_instance(Instance.of(table))
     kept = sorted((int(asked.way[r]), int(asked.level[r])) for r in np.flatnonzero(asked.first))
     assert len(asked.cell) == 4 and kept == [(-1, 3), (1, 4)]
@@ -185,7 +193,9 @@ def test_a_cube_is_proven_least():
     table = cw.Table.from_array(rng.integers(1, 100, (4, 4, 4)))
     risk = np.sort(rng.choice(np.flatnonzero(table.relations.height == 0), 6, replace=False))
     level = np.maximum(1, table.scaled[risk] * 15 // 100)
-    p = cw.IntervalPublication().protect(table.with_sensitivity(Sensitivity.of(table.cells, risk, level, level, 0 * level)))
+    p = cw.IntervalPublication().protect(
+        table.with_sensitivity(Sensitivity.of(table.cells, risk, level, level, 0 * level))
+    )
     assert p.status == "optimal" and p.certified_bound == p.objective and p.certificate().check().proven
 
 
@@ -196,4 +206,7 @@ def test_safe_widths_meet_what_is_asked_and_are_told_exactly():
     search = WidthSearch(instance, cw.IntervalPublication(zeros="candidates").candidate(instance), Budget())
     widths = search._safe(np.zeros(2 * instance.cells))
     assert widths is not None and not (widths % 1).any() and not search.missed(widths)
-    assert search.tables and all(not instance.relations.sums(instance.relations.coefs * one.shift[instance.relations.indices]).any() for one in search.tables)
+    assert search.tables and all(
+        not instance.relations.sums(instance.relations.coefs * one.shift[instance.relations.indices]).any()
+        for one in search.tables
+    )

@@ -31,7 +31,7 @@ class SafeWidths:
         self.moves: dict[int, tuple[Move, ...]] = {}
 
     def made(self, guide: Floats, budget: Budget) -> Floats | None:
-        """Widths from moves of all requirements, the highest levels first, where those of the guide cost nothing; None where there are none in time."""
+        """Widths from moves of all requirements, the highest levels first; those of the guide cost nothing. None where there are none in time."""
         first = np.flatnonzero(self.asked.first)
         shown = np.zeros(len(self.asked.cell), bool)
         for r in first[np.argsort(-self.asked.level[first], kind="stable")].tolist():
