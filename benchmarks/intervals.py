@@ -7,7 +7,7 @@
 - small: 5,000 small tables of every kind. The certified bound is the least Σ w·width of real ends rounded up, no ranges are found exactly where
 there are none,
   every release is safe, on the grid and of no more widths than asked.
-- sizes: cost, gap, seconds, and on the same tables what is withheld by a suppression in the same time, in cells and in their values.
+- sizes: cost, gap, seconds, and on the same tables what a suppression of 20 s withholds, in cells and in their values.
 - readable: grids and few widths on one table.
 """
 
@@ -153,7 +153,7 @@ def sizes(report: Report, *, quick: bool) -> None:
             ]
         else:
             row += [""] * 5
-        s = cw.CellSuppression().protect(one, weights="equal", time_limit_s=min(size.limit_s, 60))
+        s = cw.CellSuppression().protect(one, weights="equal", time_limit_s=min(size.limit_s, 20))
         held = None if s.publication is None else s.publication.withheld
         value = 10**-s.instance.decimals
         row += ["", ""] if held is None else [f"{int(held.sum()):,}", f"{s.instance.a[held].sum() * value:,.0f}"]

@@ -28,6 +28,8 @@ from cellward.protect.intervals.safe_widths import SafeWidths
 from cellward.solve.budget import Budget
 
 HAIR = 1e-6
+SMALL = 20_000
+"""Requirements times cells, up to which the least point alone soon leads to the end."""
 PLAIN, MANY, CLOSE = 1, 0.3, 1e-3
 """After so many rounds in which still this part of the requirements is missed, cuts are sought between the least point and safe widths, until the two
 cost the same but for this part."""
@@ -89,8 +91,9 @@ class WidthSearch:
             if not missed and not self.budget.over:
                 if x is point.x:
                     return self._found(point.x, point)
-                safe = self._reached()
-                between = float(self.pool.weight @ safe) > point.cost * (1 + CLOSE)
+                before, safe = self._cost(safe), self._reached()
+                # Safe widths are whole: where they do not get any cheaper, the least point goes on alone.
+                between = point.cost * (1 + CLOSE) < self._cost(safe) < before * (1 - CLOSE)
             if safe is None and missed and (self._hard(missed, rounds) or self._late):
                 safe = self._safe(point.x)
                 between = self._hard(missed, rounds)
@@ -106,7 +109,8 @@ class WidthSearch:
 
     def _hard(self, missed: int, rounds: int) -> bool:
         """Whether so much is missed that cuts at the least point alone would take long: then they are sought halfway to widths that are safe."""
-        return rounds >= PLAIN and missed > MANY * int(self.asked.first.sum())
+        many = int(self.asked.first.sum())
+        return rounds >= PLAIN and missed > MANY * many and many * self.n > SMALL
 
     @property
     def _late(self) -> bool:
@@ -120,8 +124,11 @@ class WidthSearch:
         made = safe.made(guide, self.budget)
         if made is not None:
             self.tables = tuple(safe.tables())
-            self.budget.found(float(self.pool.weight @ np.where(np.tile(self.sums, 2), 0.0, made)))
+            self.budget.found(self._cost(made))
         return made
+
+    def _cost(self, x: Floats | None) -> float:
+        return np.inf if x is None else float(self.pool.weight @ np.where(np.tile(self.sums, 2), 0.0, x))
 
     def _reached(self) -> Floats:
         """What the moves that show the requirements reach."""
