@@ -5,8 +5,7 @@
     python benchmarks/intervals.py --quick           a few of each, not judged by the clock; writes nothing
 
 - small: 5,000 small tables of every kind. The certified bound is the least Σ w·width of real ends rounded up, no ranges are found exactly where
-there are none,
-  every release is safe, on the grid and of no more widths than asked.
+  there are none, every release is safe, on the grid and of no more widths than asked.
 - sizes: cost, gap, seconds, and on the same tables what a suppression of 20 s withholds, in cells and in their values.
 - readable: grids and few widths on one table.
 """

@@ -1,8 +1,7 @@
 """The rival τ-ARGUS: cells withheld by its optimal method (OPT, from a JJ file) or its modular one (MOD, by a batch), in a child process.
 
 The peer ignores its own time limit and may die on the way, so each run is a process of its own that is ended when the time is up. What comes back
-are the cells
-that it withholds beside those at risk; whether that is safe is for our audit to say.
+are the cells that it withholds beside those at risk; whether that is safe is for our audit to say.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@
     python benchmarks/suppression_patterns.py --quick   a few; writes nothing
 
 Lines, grids, cubes, trees, trees by codes and linked tables with at most 14 cells that may be withheld; the public, insiders, respondents and
-singletons;
-levels to one side, to both, and widths. The oracle (tests/oracles/least_pattern.py) shares nothing with the package. A table differs where the
-costs are not the
-same, a pattern is called least and is not, or a certified bound is above what a safe pattern costs.
+singletons; levels to one side, to both, and widths. The oracle (tests/oracles/least_pattern.py) shares nothing with the package. A table differs
+where the costs are not the same, a pattern is called least and is not, or a certified bound is above what a safe pattern costs.
 """
 
 from __future__ import annotations

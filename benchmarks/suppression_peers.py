@@ -5,9 +5,9 @@
     python benchmarks/suppression_peers.py --quick          the smallest of each, not judged by the clock; writes nothing
 
 - peers: OPT and MOD, then ours in the time that OPT took (at least 10 s, at most 60; HIER13: 120). Cost is the value of what is withheld for the
-sake of others;
-  whether a pattern is safe is said by our audit. Ours is always safe, and never dearer than a safe pattern of the peer.
-- growth: seconds to the first safe pattern, and of interval publication to the proven least, by cells and by cells at risk, with fitted exponents.
+  sake of others; whether a pattern is safe is said by our audit. Ours is always safe, and never dearer than a safe pattern of the peer.
+- growth: seconds to the first safe pattern, and of interval publication to the proven least, by cells and by cells at risk, with fitted
+  exponents.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Least pattern: the cheapest set of cells to withhold that keeps every level, by trying all in the order of cost; nothing of the package.
 
 Who may see less learns no more: what is withheld in a safe pattern may be joined by others, and a pattern within an unsafe one is unsafe. So an
-unsafe
-pattern is first grown as long as the level that it misses stays missed, and all patterns within count as tried; every other one is judged by
-exact linear
-programs over the cells that it withholds, and by whole tables where a cell at risk must have another value.
+unsafe pattern is first grown as long as the level that it misses stays missed, and all patterns within count as tried; every other one is judged
+by exact linear programs over the cells that it withholds, and by whole tables where a cell at risk must have another value.
 """
 
 from __future__ import annotations

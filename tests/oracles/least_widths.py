@@ -2,8 +2,7 @@
 
 Legend: b, t ≥ 0 how far the range of a cell reaches below and above its value; for every requirement moves z with M·z = 0, −b ≤ z ≤ t within the
 attacker's bounds that reach its level. HiGHS proposes both a point and prices; as fractions they are checked exactly, the point by every row, the
-prices by
-the bound that they prove. Where the two meet, that is the optimum.
+prices by the bound that they prove. Where the two meet, that is the optimum.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """FewCandidates: where a few cells are left to choose from, every pattern cheaper than the best counts as tried, so that the least is known.
 
 Cuts of widths take both ways together and do not tell all: a pattern may keep every one of them and be unsafe. Withholding more never helps an
-attacker, so a
-pattern within an unsafe one is unsafe: each that is tried in vain is first grown as far as it stays unsafe, and rules out all within.
+attacker, so a pattern within an unsafe one is unsafe: each that is tried in vain is first grown as far as it stays unsafe, and rules out all
+within.
 """
 
 from __future__ import annotations
