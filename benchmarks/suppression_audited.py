@@ -1,9 +1,10 @@
-"""Releases of random mid-size tables, audited: every level is met by exact tables, every certificate holds, and nobody's ends are nearer than levels ask.
+"""Releases of random mid-size tables, audited: every level is met by exact tables, and every certificate holds.
 
     python benchmarks/suppression_audited.py           2,000 tables, withheld and as ranges in turn, about an hour; writes RESULTS.md
     python benchmarks/suppression_audited.py --quick   a few; writes nothing
 
-Exits 1 where a level is unmet. Grids, cubes and hierarchies of 36 to 300 cells; a respondent who knows half of a cell joins the public in every third table.
+Exits 1 where a level is unmet. Grids, cubes and hierarchies of 36 to 300 cells; in every third table a respondent who knows half of a cell
+joins the public.
 """
 
 from __future__ import annotations

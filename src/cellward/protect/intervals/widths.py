@@ -28,8 +28,8 @@ from cellward.protect.intervals.safe_widths import SafeWidths
 from cellward.solve.budget import Budget
 
 HAIR = 1e-6
-SMALL = 20_000
-"""Requirements times cells, up to which the least point alone soon leads to the end."""
+SMALL, LARGE = 20_000, 2_000_000
+"""Requirements times cells, up to which the least point alone soon leads to the end, and from which safe widths take longer than it does."""
 PLAIN, MANY, CLOSE = 1, 0.3, 1e-3
 """After so many rounds in which still this part of the requirements is missed, cuts are sought between the least point and safe widths, until the two
 cost the same but for this part."""
@@ -114,8 +114,10 @@ class WidthSearch:
 
     @property
     def _late(self) -> bool:
+        """Whether it is time to have something safe, where that does not take longer than to go on."""
         left, limit = self.budget.left, self.budget.time_limit_s
-        return left is not None and limit is not None and left < limit / 2
+        some = int(self.asked.first.sum()) * self.n < LARGE
+        return some and left is not None and limit is not None and left < limit / 2
 
     def _safe(self, guide: Floats) -> Floats | None:
         """Widths that meet every requirement."""
