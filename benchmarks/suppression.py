@@ -1,11 +1,9 @@
-"""Cell suppression: least patterns beside all there are, random tables audited, sizes of the field, everyday tables beside a named rival.
+"""Cell suppression: sizes of the field, everyday tables beside a named rival.
 
 python benchmarks/suppression.py                    all parts: about an hour; writes RESULTS.md; exits 1 when one falls short
 python benchmarks/suppression.py --part sizes       one part; repeatable
 python benchmarks/suppression.py --quick            a few of each, not judged by the clock; writes nothing
 
-- patterns: every pattern of small tables is tried by an exact linear program; ours is safe, its bound holds, and what is called optimal is least.
-- random: releases of mid-size tables, each level of which the auditor shows, with certificates that hold.
 - sizes: seconds to the first safe pattern, cost and gap.
 - everyday: the bank of shared/everyday as jobs of the command line, beside R's GaussSuppression, which guards against exact disclosure only.
 """
@@ -17,33 +15,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "oracles"))
-
 from everyday_bank import Way, job, made
 from results import SHARED, Report, run_parts, table
-from safe_patterns import is_safe, least
 
 import cellward as cw
 from cellward.table.sensitivity import Sensitivity
 
 PARTS = {
-    "patterns": "all patterns of small tables",
-    "random": "random tables, audited",
     "sizes": "sizes of the field",
     "everyday": "everyday tables",
 }
-SMALL, SMALL_QUICK = 1000, 10
-RANDOM, RANDOM_QUICK, RANDOM_S = 200, 3, 5
-LEAST_SHARE = 0.95
-"""Of the small tables that have a safe pattern, the part of which the least one is to be found."""
 
 
 @dataclass(frozen=True)
@@ -66,73 +53,6 @@ EVERYDAY = {
     "health": (60, None, None, None), "trade": (60, None, None, None),
 }  # fmt: skip
 """Seconds for the job, and in which a pattern is asked for; of the rival seconds and cost, as measured on the same bank (levels ignored there)."""
-
-
-def drawn(rng: np.random.Generator) -> cw.Table:
-    """A small table with one to three cells at risk, some with a width."""
-    kind = rng.choice(["grid", "line", "tree", "cube"])
-    if kind == "grid":
-        made_ = cw.Table.from_array(rng.integers(0, 9, (2, 3)), upper=None if rng.random() < 0.5 else 40)
-    elif kind == "cube":
-        made_ = cw.Table.from_array(rng.integers(0, 5, (2, 2, 1)))
-    elif kind == "line":
-        made_ = cw.Table.from_array(rng.integers(0, 9, int(rng.integers(2, 6))))
-    else:
-        tree = cw.Hierarchy.from_dict({"Total": {"N": ["n1", "n2"], "S": ["s1", "s2", "s3"], "W": ["w1", "w2"]}})
-        frame = {"r": list(tree.leaves), "n": rng.integers(0, 9, 7).tolist()}
-        made_ = cw.Table.from_frame(frame, dims=["r"], value="n", hierarchies={"r": tree})
-    held = np.flatnonzero(made_.scaled)
-    if not len(held):
-        return drawn(rng)
-    risk = np.sort(rng.choice(held, min(len(held), int(rng.integers(1, 4))), replace=False))
-    lpl, upl = np.minimum(rng.integers(0, 3, len(risk)), made_.scaled[risk]), rng.integers(0, 4, len(risk))
-    spl = rng.integers(0, 5, len(risk)) * (rng.random(len(risk)) < 0.2)
-    return made_.with_sensitivity(Sensitivity.of(made_.cells, risk, lpl, upl, spl))
-
-
-def attackers(one: cw.Table, rng: np.random.Generator) -> list[cw.Attacker]:
-    """The public, and at times one who knows a cell, or a part of one."""
-    known = [cw.Attacker.external()]
-    if rng.random() < 0.3:
-        known.append(cw.Attacker.knowing(one, "insider", exactly=[int(rng.integers(one.cells))]))
-    if rng.random() < 0.2:
-        cell = int(rng.integers(one.cells))
-        known.append(cw.Attacker.knowing(one, "respondent", lower={cell: int(one.scaled[cell]) // 2}))
-    return known
-
-
-def patterns(report: Report, *, quick: bool) -> None:
-    """Ours beside every pattern there is."""
-    found: Counter[str] = Counter()
-    wrong: list[int] = []
-    began = time.perf_counter()
-    for seed in range(SMALL_QUICK if quick else SMALL):
-        rng = np.random.default_rng([seed, 20])
-        one = drawn(rng)
-        method = cw.CellSuppression(zeros=str(rng.choice(["published", "candidates"])))
-        p = method.protect(one, attackers=attackers(one, rng), weights=str(rng.choice(["value", "equal"])))
-        i = p.instance
-        best = least(i, method.candidate(i), method.hidden(i))
-        if p.publication is None:
-            found["no safe pattern"] += 1
-            holds = (p.status, best) == ("infeasible", None)
-            found["of these proven by the certificate"] += bool(p.certificate().check().proven)
-        else:
-            safe = is_safe(i, tuple(p.publication.withheld.tolist()))
-            certified = p.certified_bound * 10**i.weight_decimals
-            holds = safe and best is not None and certified <= best <= p.objective_scaled and p.sought.bound <= best
-            holds = holds and (p.status != "optimal" or p.objective_scaled == best)
-            found["safe"] += 1
-            found["least"] += p.objective_scaled == best
-            found["called least"] += p.status == "optimal"
-            found["proven least by the certificate"] += certified == best == p.objective_scaled
-        if not holds:
-            wrong.append(seed)
-    tables, seconds = sum(found[x] for x in ("safe", "no safe pattern")), time.perf_counter() - began
-    said = ", ".join(f"{many:,} {what}" for what, many in found.items())
-    report.add(f"{tables:,} tables in {seconds:.0f} s: {said}; {len(wrong)} differences from trying all patterns.")
-    report.require(not wrong, f"tables {wrong[:5]} differ")
-    report.require(found["least"] >= LEAST_SHARE * found["safe"], "too few least patterns")
 
 
 def mid(seed: int) -> cw.Table:
@@ -165,24 +85,6 @@ def at_risk(one: cw.Table, many: int, rng: np.random.Generator) -> cw.Table:
     cells = np.sort(rng.choice(np.flatnonzero(one.relations.height == 0), many, replace=False))
     level = np.maximum(1, -(-one.scaled[cells] * 15 // 100))
     return one.with_sensitivity(Sensitivity.of(one.cells, cells, level, level, 0 * level))
-
-
-def random(report: Report, *, quick: bool) -> None:
-    """Mid-size tables: every level is met by the auditor's own tables, and the certificate holds."""
-    wrong, optimal, gaps = [], 0, []
-    many = RANDOM_QUICK if quick else RANDOM
-    for seed in range(many):
-        p = cw.CellSuppression().protect(mid(seed), time_limit_s=RANDOM_S)
-        if p.publication is None or not p.audit().protected or not p.certificate().check():
-            wrong.append(seed)
-            continue
-        optimal += p.status == "optimal"
-        gaps.append(p.gap)
-    mean = 100 * float(np.mean(gaps)) if gaps else 0.0
-    report.add(
-        f"{many} tables, {RANDOM_S} s each: {len(wrong)} with a level unmet, {optimal} proven least, mean gap {mean:.1f} %."
-    )
-    report.require(not wrong, f"tables {wrong[:5]} are not safe")
 
 
 def of_size(name: str) -> cw.Table:
@@ -272,7 +174,7 @@ def _jobs(*, quick: bool) -> Iterator[tuple[str, float, bool]]:
         yield name, limit, False
 
 
-RUN = {"patterns": patterns, "random": random, "sizes": sizes, "everyday": everyday}
+RUN = {"sizes": sizes, "everyday": everyday}
 
 
 def figures(report: Report, part: str, *, quick: bool) -> None:

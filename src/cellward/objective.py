@@ -79,6 +79,8 @@ class Objective:
     cut_weights: tuple[int, ...] = field(default=(), repr=False)
     """Whole multipliers of the cuts, over ``cut_scale``, that prove a bound."""
     cut_scale: int = 1
+    grid: int | None = None
+    """Where ranges are chosen, what their ends are multiples of; ``allowed`` is of flags, 1 where a cell may be a range, ``cuts`` are of widths."""
     tolerance: Fraction = Fraction(0)
 
     @property
@@ -122,14 +124,23 @@ class Objective:
 
 def _cut(one: Mapping[str, Any], cell: Ints, equation: Ints) -> Mapping[str, Any]:
     """A cut when cell i becomes cell[i], and equation j equation[j]."""
+    moved = {"cell": int(cell[one["cell"]])}
+    if "ways" in one:
+        ways = [
+            {**_combined(way, equation), "known": sorted(int(cell[i]) for i in way["known"])} for way in one["ways"]
+        ]
+        return {**one, **moved, "ways": ways}
+    return {**one, **moved, **_combined(one, equation)}
+
+
+def _combined(one: Mapping[str, Any], equation: Ints) -> dict[str, Any]:
+    """Multipliers of equations when equation j becomes equation[j]."""
     own = sorted(zip((int(equation[j]) for j in one["equation"]), one["multiplier"], strict=True))
-    moved = {"equation": [j for j, _ in own], "multiplier": [x for _, x in own]}
-    return {**one, **moved, "cell": int(cell[one["cell"]])}
+    return {"equation": [j for j, _ in own], "multiplier": [x for _, x in own]}
 
 
 def _renumbered(node: Mapping[str, Any], cell: Ints, equation: Ints) -> Mapping[str, Any]:
     """A node when cell i becomes cell[i], and equation j equation[j]."""
     if "cell" in node:
         return {**node, "cell": int(cell[node["cell"]])}
-    own = sorted(zip((int(equation[j]) for j in node["equation"]), node["multiplier"], strict=True))
-    return {**node, "equation": [j for j, _ in own], "multiplier": [x for _, x in own]}
+    return {**node, **_combined(node, equation)}

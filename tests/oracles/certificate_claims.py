@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import certificate_widths
 from certificate_cuts import misplaced
 from certificate_form import Bound, Reading
 from public_files import canonical
@@ -195,6 +196,8 @@ def plain_claim(r: Reading) -> str | None:
     if r.method.get("small_counts") != r.small:
         return "the method says something else of small counts"
     if wrong := misstated(r) or (misplaced(r) if r.rule == "suppressed" else None):
+        return wrong
+    if r.ranges and (wrong := certificate_widths.misplaced(r)):
         return wrong
     rounding = r.method["name"] == "controlled rounding"
     if rounding:

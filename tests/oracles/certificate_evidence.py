@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import certificate_widths
 from certificate_claims import Region, misses, regions, within
 from certificate_cuts import inequality
 from certificate_form import Json, Level, Reading, Steps, Witness
@@ -159,6 +160,9 @@ def wrong_bound(r: Reading) -> str | None:
 
 def derive(r: Reading) -> Derived | str:
     """What the tree shows; a text when it shows nothing."""
+    if r.ranges:
+        shown = certificate_widths.derive(r)
+        return shown if isinstance(shown, str) and shown != "infeasible" else Derived(shown)
     if r.kind != "values" and not r.pattern:
         return Derived(None) if r.unit == (1, []) and not r.tree else "a bound of what is not made of values"
     lines: list[tuple[int, dict[int, int]]] = list(r.rows)

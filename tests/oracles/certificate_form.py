@@ -186,6 +186,30 @@ class Cut:
         return Cut(attacker, cell, text(sense, "up", "down", "slide", "bridge"), whole(scale, 1), own)
 
 
+@dataclass(frozen=True)
+class WidthCut:
+    """A requirement, or how far a range is of use, and for each way multipliers of equations and the cells that count by what is known of them."""
+
+    attacker: int
+    cell: int
+    sense: str
+    scale: int
+    ways: list[tuple[list[tuple[int, int]], list[int]]]
+
+    @staticmethod
+    def read(x: Json, r: Reading) -> WidthCut:
+        attacker, cell, sense, scale, ways = entries(x, "attacker", "cell", "sense", "scale", "ways")
+        need(0 <= whole(attacker) < len(r.attackers) and 0 <= whole(cell) < r.n, "a cut of nobody, or of no cell")
+        text(sense, "up", "down", "slide", "above", "below")
+        need(type(ways) is list and len(ways) == (2 if sense == "slide" else 1), "a cut of another number of ways")
+        found = []
+        for way in ways:
+            equation, multiplier, known = entries(way, "equation", "multiplier", "known")
+            own = increasing(equation, r.m)
+            found.append((list(zip(own, numbers(multiplier, len(own)), strict=True)), increasing(known, r.n)))
+        return WidthCut(attacker, cell, sense, whole(scale, 1), found)
+
+
 class Reading:
     """A certificate, columns written out; raises MalformedError."""
 
@@ -226,6 +250,9 @@ class Reading:
         self._read_knowledge(knowledge)
         self._read_printed(printed)
         self.pattern = self.kind == "withheld" and allowed is not None
+        self.ranges = self.kind == "ranges" and allowed is not None
+        self.ranging: list[bool] = []
+        self.width_cuts: list[WidthCut] = []
         self._read_allowed(allowed, target)
         self.w = column(weight, n, 0)
         self.objective = None if objective is None else whole(objective, 0)
@@ -258,6 +285,13 @@ class Reading:
 
     def _read_allowed(self, allowed: Json, target: Json) -> None:
         self.step, self.sets, self.t = [], [], self.a
+        if self.ranges:
+            los, his, steps = (column(x, self.n) for x in entries(allowed, "lo", "hi", "step"))
+            flags = all(lo == 0 and hi in (0, 1) and s in (0, 1) for lo, hi, s in zip(los, his, steps, strict=True))
+            need(flags and all(s or not hi for hi, s in zip(his, steps, strict=True)), "allowed: no flags")
+            need(target is None, "a target of ranges")
+            self.ranging = [hi == 1 for hi in his]
+            return
         if self.kind != "values" and not self.pattern:
             need(allowed is None and target is None, "allowed values, or a target, of what is not made of values")
             return
@@ -314,10 +348,12 @@ class Reading:
             self.knowledge["most"] = column(x["most"], self.n, 0)
 
     def _read_bound(self, x: Json) -> None:
-        value, unit, self.tree, *cuts = entries(x, "value", "unit", "tree", *(["cuts"] if self.pattern else []))
+        by_cuts = self.pattern or self.ranges
+        value, unit, self.tree, *cuts = entries(x, "value", "unit", "tree", *(["cuts"] if by_cuts else []))
         need(not cuts or type(cuts[0]) is list, "cuts is no list")
-        self.cuts = [Cut.read(one, self) for one in (cuts[0] if cuts else [])]
-        lines = len(self.cuts) if self.pattern else self.m
+        self.cuts = [Cut.read(one, self) for one in (cuts[0] if self.pattern else [])]
+        self.width_cuts = [WidthCut.read(one, self) for one in (cuts[0] if self.ranges else [])]
+        lines = len(cuts[0]) if by_cuts else self.m
         if value is not None and text(value) != "infeasible":
             need(re.fullmatch(r"-?[0-9]+(/[0-9]+)?", value), "the bound's value is no rational")
             need(not value.endswith("/0") and str(Fraction(value)) == value, "the bound's value is not in lowest terms")
@@ -325,7 +361,7 @@ class Reading:
         self.value: Fraction | str | None = value
         size, equation, multiplier = entries(unit, "size", "equation", "multiplier")
         self.unit = whole(size, 1), self._multipliers(equation, multiplier)
-        need(not self.pattern or not self.unit[1], "a unit of flags with multipliers")
+        need(not by_cuts or not self.unit[1], "a unit of flags with multipliers")
         need(type(self.tree) is list, "the tree is no list")
         for node in self.tree:
             if type(node) is dict and "kind" not in node:
@@ -334,7 +370,7 @@ class Reading:
                 need(0 <= whole(i) < self.n, "a branching on no cell")
             else:
                 kind, d, equation, multiplier = entries(node, "kind", "denominator", "equation", "multiplier")
-                text(kind, "dual", "farkas", *(() if self.pattern else ("modular",)))
+                text(kind, "dual", "farkas", *(() if by_cuts else ("modular",)))
                 whole(d, 1)
                 numbers(multiplier, len(increasing(equation, lines)))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
+import certificate_widths
 import exact_lp
 import integer_points
 from certificate_claims import Region, plain_claim, regions
@@ -78,7 +79,10 @@ class Oracle:
 
     def least(self, r: Reading) -> int | str | None:
         """The least cost of all tables of allowed values; None: there is no table; a text: there are too many to try."""
-        more = (r.a, r.lower, r.upper, r.levels, r.attackers, r.method.get("guarantee")) if r.pattern else ()
+        more = (
+            (r.a, r.lower, r.upper, r.levels, r.attackers, r.method.get("guarantee")) if r.pattern or r.ranges else ()
+        )
+        more += (r.ranging, r.method.get("grid")) if r.ranges else ()
         return self._once("least", (r.rows, r.t, r.w, r.sets, *more), lambda: self._least(r))
 
     def _least_pattern(self, r: Reading) -> int | str | None:
@@ -105,6 +109,9 @@ class Oracle:
     def _least(self, r: Reading) -> int | str | None:
         if r.pattern:
             return self._least_pattern(r)
+        if r.ranges:
+            found = certificate_widths.cheapest(r)
+            return "too many" if found is None or any(k.whole for k in r.attackers) else found
         if not all(own.count for own in r.sets):
             return None
         free = [i for i, own in enumerate(r.sets) if own.count > 1]

@@ -74,6 +74,8 @@ def valid_certificates(seed: int = 0) -> Iterator[tuple[str, Json]]:
                 yield f"{name}, infeasible", _unpublished(content)
     for k in range(24):
         yield from _withheld(k, rng)
+    for k in range(24):
+        yield from _ranged(k, rng)
     for k, (form, kind) in enumerate(
         (("base", "strict"), ("base", "paper"), ("distance", "strict"), ("distance", "paper"))
     ):
@@ -229,6 +231,51 @@ def _withheld(k: int, rng: Random) -> Iterator[tuple[str, Json]]:
             f"cell suppression {k}, any cuts",
             json.loads(replace(p, sought=claimed, status="optimal").certificate().text),
         )
+
+
+def _ranged(k: int, rng: Random) -> Iterator[tuple[str, Json]]:
+    """An interval publication of a small table, its bound by cuts on widths; some have no answer, some few widths, some any cuts."""
+    draw = np.random.default_rng([k, 1])
+    made = cw.Table.from_array(draw.integers(0, 9, ((2, 2), (3,), (4,), (2, 3))[k % 4]), upper=(None, 32, 30)[k % 3])
+    asked = _with_levels(made, 2, 3, rng)
+    held = np.minimum(asked.sensitivity.lpl, made.scaled)
+    asked = asked.with_sensitivity(replace(asked.sensitivity, lpl=held))
+    quiet = [
+        i for i in range(made.cells) if i not in asked.sensitivity.unsafe and i not in asked.sensitivity.levels.cell
+    ]
+    method = cw.IntervalPublication(
+        (1, 1, 2, 5)[k % 4], widths=(0, 0, 0, 2, 1)[k % 5], zeros=("published", "candidates")[k % 2],
+        publish=quiet[-1:] if k % 6 == 5 else (),
+    )  # fmt: skip
+    p = method.protect(asked, attackers=_attackers(made, rng), weights=("value", "equal")[k % 2], key=KEY)
+    if p.status == "failed" or (p.publication is not None and not p.releasable):
+        return
+    yield f"interval publication {k}, {p.status}", json.loads(p.certificate().text)
+    if p.publication is not None:
+        cuts = tuple(_any_width_cut(p.instance, rng) for _ in range(12))
+        claimed = replace(
+            p.sought, bound=Fraction(0), cuts=cuts, cut_weights=tuple(rng.randint(0, 3) for _ in cuts), cut_scale=60
+        )
+        yield (
+            f"interval publication {k}, any cuts",
+            json.loads(replace(p, sought=claimed, status="feasible").certificate().text),
+        )
+
+
+def _any_width_cut(instance: Instance, rng: Random) -> dict[str, Any]:
+    """Any requirement, or a bridge, with any multipliers."""
+    attacker = rng.choice(instance.attackers)
+    cells = attacker.asked(instance.sensitivity.levels).cell.tolist()
+    sense = rng.choice(("up", "down", "slide", "above", "below")) if cells else rng.choice(("above", "below"))
+    bridge, many = sense in ("above", "below"), instance.relations.equations
+    ways = []
+    for _ in range(2 if sense == "slide" else 1):
+        equations = sorted(rng.sample(range(many), rng.randint(0, min(3, many))))
+        known = [] if bridge else [int(i) for i in attacker.cell if rng.random() < 0.5]
+        multipliers = [rng.choice((-2, -1, -1, 1, 1, 2)) for _ in equations]
+        ways.append({"equation": equations, "multiplier": multipliers, "known": known})
+    p = rng.randrange(instance.cells) if bridge else rng.choice(cells)
+    return {"attacker": attacker.name, "cell": p, "sense": sense, "scale": rng.randint(1, 2), "ways": ways}
 
 
 def _any_cut(instance: Instance, rng: Random) -> dict[str, Any]:

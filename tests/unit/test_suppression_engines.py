@@ -180,3 +180,21 @@ def test_rooms_of_some_cells_are_those_of_all():
     for group in range(len(demand.groups)):
         chosen = np.arange(len(demand.groups)) == group
         assert np.array_equal(demand.rooms_of(group, cells), demand.rooms(chosen)[:, cells])
+
+
+@pytest.mark.parametrize(
+    ("shape", "levels", "known", "options", "least"),
+    [
+        ([[5, 7, 1], [1, 2, 0]], {4: (1, 2, 0), 7: (0, 0, 1), 9: (1, 1, 4)}, 7, {}, 29),
+        ([[1, 0, 0], [7, 6, 2], [1, 2, 0]], {14: (0, 0, 1)}, 14, {"zeros": "candidates", "publish": [5, 12]}, 11),
+    ],
+)
+def test_the_least_of_few_candidates_is_known(shape, levels, known, options, least):
+    """Cuts of widths leave patterns that are not safe: all that are cheaper are tried."""
+    table = cw.Table.from_array(shape)
+    own = [np.array([one[k] for one in levels.values()]) for k in range(3)]
+    table = table.with_sensitivity(Sensitivity.of(table.cells, np.array(list(levels)), *own))
+    insider = cw.Attacker.knowing(table, "insider", exactly=[known])
+    p = cw.CellSuppression(**options).protect(table, attackers=[cw.Attacker.external(), insider], weights="value")
+    assert (p.status, p.objective_scaled) == ("optimal", least)
+    assert p.certificate().check()

@@ -11,6 +11,7 @@ from cellward.audit.ends import Witness
 from cellward.audit.evidence import LARGE, Evidence, show_levels
 from cellward.audit.pattern_bound import prove_pattern
 from cellward.audit.sums_as_cells import instance_of_sums, publication_of_sums
+from cellward.audit.width_bound import prove_widths
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.publication.allowed import AllowedSet
@@ -160,6 +161,8 @@ class Shown:
             return prove_pattern(
                 self.instance, self.publication, self.sought, optimal=optimal, budget=self._for_the_bound
             )
+        if self.sought.grid is not None and self.sought.allowed is not None:
+            return prove_widths(self.instance, self.publication, self.sought)
         allowed, values = self.sought.allowed, None if self.publication is None else self.publication.v
         if values is None and self.sought.refutation:
             return refuted(self.sought.refutation)

@@ -50,6 +50,7 @@ NO_BOUND: Any = {"value": None, "unit": {"size": 1, "equation": [], "multiplier"
 FORMS = {"base": ["between", "nearest"], "distance": ["distance"]}  # of a perturbation, and what it can make small
 OF_SUMS = "sums.certificate.json.gz"  # stands beside the certificate that names its digest
 SENSES = ("up", "down", "slide", "bridge")  # of cuts
+WAYS = {"up": [1], "down": [-1], "slide": [1, -1], "above": [1], "below": [-1]}  # of cuts on widths
 PROTECTED = {"shown": True, "none asked": None, "ignored": False}
 NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")  # as it is printed in a release
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
@@ -330,11 +331,13 @@ class Certificate:
         self.v = self.columns[0] if kind == "values" else None
 
     def _read_allowed(self, value: Any, target: Any) -> None:
-        """The sets S_i as ranges, and t; of withheld values those of x, 1 where one is withheld (or none are stated); none of ranges."""
+        """The sets S_i as ranges, and t; of withheld values those of x, 1 where one is withheld; of ranges which cells may be."""
         self.sets: Any = None
+        self.grid = 1
+        self.ranging: Any = None  # of ranges, where it is stated: which cells may be wider than 0
         self.target = [0] * self.n
         kind = KINDS[self.rule]
-        none = kind == "ranges" or (kind == "withheld" and value is None)
+        none = value is None and kind != "values"
         right = kind == "values" or (target is None and (value is None or not none))
         _need(right, f"a table {self.rule} has no allowed values and no target")
         if none:
@@ -344,6 +347,11 @@ class Certificate:
         self.step = _column(step, "step of allowed", self.n, 0)
         single = all(z or x == y for x, y, z in zip(first, last, self.step, strict=True))
         _need(single, "a step is 0 and lo is not hi")
+        if kind == "ranges":
+            right = all(0 == x <= y <= 1 >= z for x, y, z in zip(first, last, self.step, strict=True))
+            _need(right, "which cells may be ranges has another entry than 0 and 1")
+            self.ranging = [y == 1 for y in last]
+            return
         self.sets = [range(x, y + 1, z or 1) for x, y, z in zip(first, last, self.step, strict=True)]
         self.target = self.a if target is None else _numbers(target, "target", self.n)
         if kind == "withheld":
@@ -423,9 +431,35 @@ def check_method(c: Certificate) -> None:
         _need(c.amount is None, "an adjustment tells nothing of how far values were moved")
         linear = _of(str, c.method.get("norm"), "norm of method") == "l1"
         _need(linear or not c.printed or c.bound == NO_BOUND, "a bound is stated of a norm that is not l1")
+    if own == "interval" and c.ranging is not None:
+        _check_ranges(c)
     if c.sets is not None:
         aim = [t for t, _ in _aim(c)]
         _need(aim == c.target, "the target is not that of the method")
+
+
+def _check_ranges(c: Certificate) -> None:
+    """Ranges end on the grid or at a public bound, have no more widths than stated, and stand where cells were free to be ranges."""
+    text, widths = c.method.get("grid"), c.method.get("widths")
+    _need(type(text) is str and NUMBER.fullmatch(text), "grid of method is not a number")
+    grid = Fraction(text) * 10**c.decimals
+    _need(grid.denominator == 1 <= grid, "grid of method is not a whole number of units")
+    c.grid = int(grid)
+    _need(widths is None or (type(widths) is int and widths >= 1), "widths of method is not a number from 1 on")
+    zeros, stated = c.method.get("zeros") == "published", c.method.get("printed")
+    said = type(stated) is str and stated != ""
+    for i, free in enumerate(c.ranging):
+        _need(free or said or (zeros and c.a[i] == 0), f"cell {i} was not free to be a range, and nothing says why")
+    found = set()
+    for i, (low, high) in enumerate(zip(*c.columns, strict=True)) if c.printed else ():
+        if low is None or high is None:
+            raise Refused(f"the range of cell {i} is open to a side, and so ends on no grid")
+        if low < high:
+            on = (low % c.grid == 0 or low == c.lower[i]) and (high % c.grid == 0 or high == c.upper[i])
+            _need(c.ranging[i], f"cell {i} was not free to be a range")
+            _need(on, f"the range of cell {i} does not end on the grid")
+            found.add(high - low)
+    _need(widths is None or len(found) <= widths, "the ranges have more widths than stated")
 
 
 def _check_amounts(c: Certificate, name: str) -> None:
@@ -729,7 +763,7 @@ def check_weights(c: Certificate, *, proven: bool) -> None:
     if c.status != "optimal" and not (proven and c.printed):
         return
     free = (
-        [True] * c.n
+        c.ranging or [True] * c.n
         if c.sets is None
         else [bool(allowed[1:] and times) for allowed, (_, times) in zip(c.sets, _aim(c), strict=True)]
     )
@@ -742,12 +776,16 @@ def check_weights(c: Certificate, *, proven: bool) -> None:
 
 def check_bound(c: Certificate, attackers: list[Attacker]) -> Any:
     """Check 8: the least cost of any table as far as the tree proves it, INFINITY when it proves that there is none, None when there is no tree."""
-    by_cuts = ["cuts"] if KINDS[c.rule] == "withheld" and c.sets is not None else []
+    stated_free = c.ranging is not None or (KINDS[c.rule] == "withheld" and c.sets is not None)
+    by_cuts = ["cuts"] if stated_free else []
     value, unit, tree, *cuts = _entries(c.bound, "bound", "value", "unit", "tree", *by_cuts)
     nodes = _of(list, tree, "tree of bound")
     size, equation, multiplier = _entries(unit, "unit", "size", "equation", "multiplier")
     g = _whole(size, "size of unit", 1)
-    if c.sets is None:  # of ranges, and of patterns without a word on what was free, nothing can be proven
+    if c.ranging is not None:
+        _need(equation == multiplier == [], "the unit of ranges has no multipliers")
+        return _least_width(c, attackers, value, g, nodes, _of(list, cuts[0], "cuts of bound"))
+    if c.sets is None:  # of ranges and patterns without a word on what was free nothing can be proven
         _need(c.bound == NO_BOUND, f"there is no bound for a table {c.rule}")
         return None
     if by_cuts:
@@ -860,6 +898,86 @@ def _bridge(c: Certificate, p: int, slope: dict[int, int], attacker: Attacker) -
         return [], -INFINITY
     row = [(i, 1) for i in sorted(others) if c.sets[i][1:]]
     return (row, 1) if forced else ([*row, (p, -1)], 0)
+
+
+def _least_width(
+    c: Certificate, attackers: list[Attacker], value: Any, g: int, nodes: list[Any], parts: list[Any]
+) -> Any:
+    """Of ranges: the least Σ w·(below + above) that the cuts with their multipliers prove, INFINITY when they prove that no ranges are safe."""
+    rows, rhs = _width_cuts(c, attackers, parts)
+    for i in range(
+        c.n
+    ):  # all ranges cost the same modulo g: both ends are multiples of the grid, unless a public bound is none
+        round_ends = all(end % c.grid == 0 for end in (c.lower[i], c.upper[i]) if abs(end) != INFINITY)
+        _need(not c.ranging[i] or c.weight[i] * (c.grid if round_ends else 1) % g == 0, "the unit divides no widths")
+    least: Any = None
+    if nodes:
+        _need(len(nodes) == 1, "a bound of ranges has one leaf")
+        kind, denominator, equation, multiplier = _entries(
+            nodes[0], "leaf", "kind", "denominator", "equation", "multiplier"
+        )
+        _need(kind in ("dual", "farkas"), "a leaf is of no known kind")
+        d = _whole(denominator, f"denominator of a {kind} leaf", 1)
+        c.lines, c.at_least = (rows, rhs), True
+        slope, right = _combine(c, equation, multiplier)
+        c.pay(60 * len(slope))
+        total = right
+        for column, gain in slope.items():
+            i, above = column % c.n, column >= c.n
+            over = gain - (d * c.weight[i] if kind == "dual" else 0)
+            far = c.upper[i] - c.a[i] if above else c.a[i] - c.lower[i]
+            if over > 0:
+                _need(far != INFINITY, "a width without end gains more than it costs")
+                total -= over * far
+        _need(kind == "dual" or total > 0, "a farkas leaf does not show what it should")
+        least = INFINITY if kind == "farkas" else Fraction(math.ceil(Fraction(total, d * g)) * g)
+    stated = None if least is None else "infeasible" if least == INFINITY else str(least)
+    _need(value == stated, f"the bound is {stated}, not as stated")
+    _need(least is None or least <= (INFINITY if not c.printed else c.objective), "the bound contradicts the ranges")
+    _need(least != INFINITY or not c.printed, "the bound contradicts the ranges")
+    return least
+
+
+def _width_cuts(c: Certificate, attackers: list[Attacker], parts: list[Any]) -> tuple[list[Any], list[int]]:
+    """Inequalities Σ coef·(below, above) ≥ least that the widths of safe ranges keep, cell i's columns being i and n + i (docs/certificate.md).
+
+    For z = y − a of a table y that attacker k cannot rule out, M·z = 0, so ±d·z_p = Σ c_i·z_i with c = ±d·e_p + Mᵀμ, and z_i is at most what cell i's
+    range reaches above and at least what it reaches below, or what the attacker takes for possible. Bridges: a range is of no use further than that.
+    """
+    rows: list[Any] = []
+    rhs: list[int] = []
+    for part in parts:
+        entries = _entries(part, "cut", "attacker", "cell", "sense", "scale", "ways")
+        k, p = _whole(entries[0], "attacker of cut", 0), _whole(entries[1], "cell of cut", 0)
+        sense, d, ways = entries[2], _whole(entries[3], "scale of cut", 1), _of(list, entries[4], "ways of cut")
+        there = k < len(attackers) and p < c.n and type(sense) is str and sense in WAYS
+        _need(there and len(ways) == len(WAYS[sense]), "a cut names an attacker, cell or sense that is not there")
+        bridge = sense in ("above", "below")
+        _need(bridge or p in attackers[k].must, "a cut is of a level that nobody has to be kept from")
+        least: Any = 0 if bridge else d * attackers[k].must[p][("down", "up", "slide").index(sense)]
+        row: dict[int, int] = {}
+        for sign, way in zip(WAYS[sense], ways, strict=True):
+            equation, multiplier, known = _entries(way, "way of cut", "equation", "multiplier", "known")
+            own = set(_indices(known, "known of cut", c.n))
+            _need(not (bridge and own), "a bridge counts what an attacker knows")
+            slope, _ = _combine(c, equation, multiplier)
+            slope[p] = slope.get(p, 0) + sign * d
+            c.pay(30 * len(slope) + 10 + len(own), listed=len(own))
+            for i, x in slope.items():
+                if x and c.ranging[i] and i in own:
+                    low, high = attackers[k].own.get(i, (-INFINITY, INFINITY))
+                    room = min(high, c.upper[i]) - c.a[i] if x > 0 else c.a[i] - max(low, c.lower[i])
+                    least -= abs(x) * room
+                elif x and c.ranging[i]:
+                    column = i + c.n if x > 0 else i
+                    row[column] = row.get(column, 0) + abs(x)
+        if bridge:
+            column = p + c.n if sense == "above" else p
+            row[column] = row.get(column, 0) - d
+        says = bridge or least > 0
+        rows.append([(column, x) for column, x in row.items() if x] if says else [])
+        rhs.append(least if says else 0)
+    return rows, rhs
 
 
 def _corners(c: Certificate, i: int, allowed: range, scale: int, slope: int) -> list[int]:
@@ -1056,6 +1174,8 @@ def _compare_fixed(c: Certificate, fixed: list[int]) -> None:
         _need(as_it_is == fixed, "the certificate is of another table: the cells published as they are differ")
     if c.printed == "withheld":
         _need(all(c.columns[0][i] is not None for i in fixed), "a cell that the table says is fixed was withheld")
+    if c.printed == "ranges" and c.ranging is not None:
+        _need(not any(c.ranging[i] for i in fixed), "a cell that the table says is fixed was free to be a range")
     if c.v is not None:
         _need(all(c.v[i] == c.a[i] for i in fixed), "a cell that the table says is fixed was moved")
 

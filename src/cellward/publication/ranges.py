@@ -61,9 +61,12 @@ class Ranges(Publication):
         return Ranges(self.lower[cells], self.upper[cells])
 
     def check(self, instance: Instance, allowed: AllowedSet | None) -> None:
-        """Every range holds the true value."""
+        """Every range holds the true value, and only cells that may be ranges are (``allowed``: 1 where a cell may)."""
         if allowed is not None:
-            raise VerificationError("ranges have no allowed values; nothing is released")
+            exact_ones = np.flatnonzero((allowed.hi == 0) & (self.lower < self.upper))
+            if len(exact_ones):
+                name = instance.labels.name(int(exact_ones[0]))
+                raise VerificationError(f"{name} must be printed as it is, and a range is; nothing is released")
         outside = np.flatnonzero((instance.a < self.lower) | (instance.a > self.upper))
         if len(outside):
             name = instance.labels.name(int(outside[0]))

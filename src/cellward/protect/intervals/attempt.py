@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cellward.audit.ends import Witness
 from cellward.audit.sums_as_cells import joined
-from cellward.exact import Floats, Ints
+from cellward.audit.width_bound import WidthCuts, unit_of
+from cellward.exact import Ints
 from cellward.objective import Objective
 from cellward.protect.attempt import Attempt
-from cellward.protect.intervals.widths import Widths, least_widths
+from cellward.protect.intervals.round_ends import RoundEnds
+from cellward.protect.intervals.widths import Widths, WidthSearch
 from cellward.protection import Protection
+from cellward.publication.allowed import AllowedSet
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.ranges import Ranges
 
 if TYPE_CHECKING:
     from cellward.protect.intervals.method import IntervalPublication
 
-HAIR = 1e-6
 WIDER = 12
 """So often ranges are widened by a unit of the grid more, where the audit does not find every level met."""
 
@@ -35,40 +38,71 @@ class IntervalAttempt(Attempt):
 
     def solve(self) -> Protection:
         """The narrowest ranges found that the audit finds every level met by."""
-        found = least_widths(joined(self.instance), self.method.candidate(self.instance), self.budget)
+        told = self.budget.counting(0.0, 10.0 ** -(self.instance.weight_decimals + self.instance.decimals))
+        search = WidthSearch(joined(self.instance), self.method.candidate(self.instance), told)
+        found = search.run()
         if found.status == "infeasible":
             remedy = "let zeros become ranges (zeros='candidates'), free cells that must be published, or ask for lower levels"
-            return self.infeasible(f"{found.reason}; {remedy}", found.engine)
+            nothing = self.infeasible(f"{found.reason}; {remedy}", found.engine)
+            return replace(nothing, sought=self._sought(found, None))
         if found.below is None or found.above is None:
             return self.failed(
                 f"no ranges were found{self.within} ({found.engine}; {self.took}); give more time", found.engine
             )
-        made = None
-        for more in range(WIDER):
-            made = self._result(found, self._ends(found.below, found.above, more))
-            if self.budget.over or (made.protected is not False and not made.given_away):
-                break
-        assert made is not None
+        ends = RoundEnds(search, self.instance, self.step, self.method.widths)
+        first = ends.least(found.below, found.above)
+        if first is None:
+            few = f"no ranges of at most {self.method.widths} different widths suit the public bounds of every cell"
+            return self.failed(f"{few}; allow more (widths), or state wider bounds", found.engine, limit_reached=False)
+        low, high = first
+        made = self._result(found, Ranges(low, high))
+        for _ in range(WIDER):
+            if not self.levels or (made.protected and not made.given_away):
+                return made
+            low, high = ends.wider(low, high)
+            made = self._result(found, Ranges(low, high))
         return made
-
-    def _ends(self, below: Floats, above: Floats, more: int) -> Ranges:
-        """Ends on the grid that hold these widths and so many steps more, inside the public bounds."""
-        own, n = self.instance, self.instance.cells
-        low, high = own.a.copy(), own.a.copy()
-        for i in np.flatnonzero((below[:n] > HAIR) | (above[:n] > HAIR)).tolist():
-            a, g = int(own.a[i]), self.step
-            down, up = math.ceil(below[i] - HAIR), math.ceil(above[i] - HAIR)
-            low[i] = max(int(own.lower[i]), (a - down) // g * g - more * g)
-            high[i] = min(int(own.upper[i]), -(-(a + up) // g) * g + more * g)
-        return Ranges(np.minimum(low, own.a), np.maximum(high, own.a))
 
     def _result(self, found: Widths, ranges: Ranges) -> Protection:
         cost = ranges.cost(self.instance)
         assert cost is not None
-        bound = Fraction(max(0, min(math.ceil(found.bound - HAIR), cost)))
-        status: Any = "optimal" if bound == cost else "feasible"
-        sought = replace(self.untold()[0], bound=bound)
-        return self.result_of(ranges, sought, status=status, engine=found.engine, limit_reached=found.late)
+        sought = self._sought(found, cost)
+        status: Any = "optimal" if sought.bound == cost else "feasible"
+        result = self.result_of(ranges, sought, status=status, engine=found.engine, limit_reached=found.late)
+        if found.tables and result.shown.levels is not None:
+            n = self.instance.cells
+            result.shown.levels.known = tuple(Witness(one.shift[:n], one.denominator) for one in found.tables)
+        return result
+
+    @property
+    def _allowed(self) -> AllowedSet:
+        """1 where a cell may be a range."""
+        free = self.method.candidate(self.instance).astype(np.int64)
+        return AllowedSet(np.zeros_like(free), free, free)
+
+    def _sought(self, found: Widths, cost: int | None) -> Objective:
+        """What was made small, with the cuts that a reader of the certificate can derive: those of cells and equations that it has."""
+        cells, equations = self.instance.cells, self.instance.relations.equations
+        kept = [
+            (cut, weight)
+            for cut, weight in zip(found.cuts, found.weights, strict=True)
+            if weight
+            and cut["cell"] < cells
+            and all(j < equations for way in cut["ways"] for j in way["equation"])
+            and all(i < cells for way in cut["ways"] for i in way["known"])
+        ]
+        bound = None
+        if cost is not None:
+            unit = unit_of(WidthCuts(self.instance, self.method.candidate(self.instance)), self.step)
+            bound = Fraction(max(0, min(-(-math.ceil(found.bound) // unit) * unit, cost)))
+        return Objective(
+            allowed=self._allowed,
+            grid=self.step,
+            bound=bound,
+            cuts=tuple(cut for cut, _ in kept),
+            cut_weights=tuple(weight for _, weight in kept),
+            cut_scale=found.scale,
+        )
 
     def stated(self) -> dict[str, Any]:
         """The options."""
@@ -77,4 +111,4 @@ class IntervalAttempt(Attempt):
     def untold(self) -> tuple[Objective, Knowledge]:
         """Nothing is told where nothing is published."""
         a: Ints = self.instance.a
-        return Objective(), Knowledge.interval(a, a)
+        return Objective(allowed=self._allowed, grid=self.step), Knowledge.interval(a, a)

@@ -11,12 +11,11 @@ import numpy as np
 from cellward import exact
 from cellward.exact import NO_BOUND, Bools
 from cellward.instance import Instance
-from cellward.protect.amounts import stated
 from cellward.protect.asked_of_cells import AskedOfCells
 from cellward.protect.intervals.attempt import IntervalAttempt
 from cellward.protect.method import Method
 from cellward.protect.named_cells import named_cells
-from cellward.protect.option import Cells, Grid, Word, option
+from cellward.protect.option import Cells, Grid, Whole, Word, option
 from cellward.protection import Protection
 from cellward.publication.ranges import Ranges
 from cellward.solve.budget import Budget
@@ -30,8 +29,8 @@ class IntervalPublication(Method):
     """Print ranges in place of some values, all others as they are, so that every protection level holds against every attacker and the total width
     Σ w·(upper − lower) is as small as it is found.
 
-    ``grid``: ends of ranges are multiples of it. ``zeros``: cells of 0 are published, or may become ranges (``candidates``). ``publish``: cells that
-    must be printed as they are, as must those that the table calls fixed.
+    ``grid``: ends of ranges are multiples of it. ``widths``: ranges have at most so many different widths (0: any). ``zeros``: cells of 0 are
+    published, or may become ranges (``candidates``). ``publish``: cells that must be printed as they are, as must those that the table calls fixed.
 
     >>> from cellward import Table
     >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]])
@@ -47,6 +46,7 @@ class IntervalPublication(Method):
     )
 
     grid: Any = option(1, Grid(), "Ends of ranges are multiples of this.", first=True)
+    widths: int = option(0, Whole(0, 1000), "Ranges have at most so many different widths; 0: any.")
     zeros: str = option("published", Word(ZEROS), "Cells of 0 are published, or may become ranges (candidates).")
     publish: Any = option((), Cells(), "Cells that must be printed: codes A,B or a number; repeatable.")
 
@@ -59,9 +59,8 @@ class IntervalPublication(Method):
         return None
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
-        """Ranges that meet every level, with what the linear relaxation says of how narrow they could be."""
-        step = max(1, exact.scale_one(1 if self.grid is None else self.grid, instance.decimals, "grid"))
-        return IntervalAttempt(self, instance, budget, key, step).solve()
+        """Ranges that meet every level, with a bound on how narrow any could be."""
+        return IntervalAttempt(self, instance, budget, key, self.step(instance)).solve()
 
     @classmethod
     def publication(cls, stated: Mapping[str, Any], printed: Mapping[str, Any], table: Table) -> Ranges:  # noqa: ARG003
@@ -79,9 +78,18 @@ class IntervalPublication(Method):
         others = f"{int((wide & ~risk).sum()):,} for the sake of others"
         return [f"{int(wide.sum()):,} cells are ranges, {int((wide & risk).sum()):,} at risk and {others}"]
 
-    def says(self, instance: Instance) -> dict[str, Any]:  # noqa: ARG002
-        """The options but for the cells named."""
-        return {"grid": stated(1 if self.grid is None else self.grid), "zeros": self.zeros}
+    def says(self, instance: Instance) -> dict[str, Any]:
+        """The options, cells by how many they are."""
+        grid = exact.texts(np.array([self.step(instance)]), instance.decimals)[0]
+        out: dict[str, Any] = {"grid": grid, "zeros": self.zeros, **({"widths": self.widths} if self.widths else {})}
+        zero = (instance.a == 0) if self.zeros == "published" else np.zeros(instance.cells, bool)
+        if many := int((~self.candidate(instance) & ~zero).sum()):
+            out["printed"] = f"{many} cells"
+        return out
+
+    def step(self, instance: Instance) -> int:
+        """The grid in units of the instance."""
+        return max(1, exact.scale_one(1 if self.grid is None else self.grid, instance.decimals, "grid"))
 
     def printed(self, instance: Instance) -> Bools:
         """The cells that must be printed as they are."""

@@ -1,171 +1,224 @@
 """Widths: how far ranges must reach below and above each value so that every level holds: a linear program by cutting planes.
 
 Legend: b, t ≥ 0 how far a range reaches below and above; M·z = 0 the moves of a table; for attacker k −min(b, l) ≤ z ≤ min(t, u), where l and u are
-how far he takes cells to reach anyway. A requirement is max z_p ≥ upl, −min z_p ≥ lpl, or both together ≥ spl. For multipliers π and c = e_p − Mᵀπ
-every such z has z_p = Σ c·z ≤ Σ c⁺·min(t, u) + c⁻·min(b, l): a cut on b and t, linear once a side is chosen for each minimum.
+how far he takes cells to reach anyway. A requirement is max z_p ≥ upl, −min z_p ≥ lpl, or both together ≥ spl.
+
+Every attacker's problem that falls short gives a cut on the widths (`reach.py`). Cuts of levels alone would lead from one cell to the next along its
+equations, one a round: a range that nothing compensates is of no use to anybody, and that bridges say so at once (`cut_pool.py`) is what makes the
+relaxation end after a few rounds. Where it does not, cuts are sought halfway between the least point and widths that are safe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from cellward.exact import NO_BOUND, Bools, Floats, Ints
+from cellward.audit.ends import Witness
+from cellward.errors import SolverError
+from cellward.exact import Bools, Floats
 from cellward.instance import Instance
-from cellward.solve.ask import ask
+from cellward.protect.intervals.cut_pool import CutPool, Point
+from cellward.protect.intervals.reach import Cut, Reach
+from cellward.protect.intervals.requirements import Requirements
+from cellward.protect.intervals.safe_widths import SafeWidths
 from cellward.solve.budget import Budget
-from cellward.solve.highs import solve_lp
-from cellward.solve.model import LinearModel
 
-HAIR, ROUNDS = 1e-6, 200
+HAIR = 1e-6
+SMALL, LARGE = 20_000, 2_000_000
+"""Requirements times cells, up to which the least point alone soon leads to the end, and from which safe widths take longer than it does."""
+PLAIN, MANY, CLOSE = 1, 0.3, 1e-3
+"""After so many rounds in which still this part of the requirements is missed, cuts are sought between the least point and safe widths, until the two
+cost the same but for this part."""
 ENGINE = "cutting planes (HiGHS)"
 
 
 @dataclass(frozen=True, eq=False)
 class Widths:
-    """``below`` and ``above``: the widths, None where nothing was found; ``bound``: no widths cost less, by the solver's word."""
+    """``below`` and ``above``: widths that meet every requirement, None where nothing was found; ``bound``: no widths cost less, as the
+    ``weights`` of the ``cuts`` over their ``scale`` prove."""
 
     status: str
     engine: str = ENGINE
     below: Floats | None = None
     above: Floats | None = None
-    bound: float = 0.0
+    bound: Fraction = Fraction(0)
+    cuts: tuple[Mapping[str, Any], ...] = ()
+    weights: tuple[int, ...] = ()
+    scale: int = 1
     late: bool = False
     reason: str = ""
+    tables: tuple[Witness, ...] = ()
+    """Tables that show the levels, to begin with."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Need:
-    """What must be kept from an attacker in one cell: its room, and the level in a sense: 1 up, −1 down, 0 both together."""
+class WidthSearch:
+    """One instance: its requirements and its cuts; ``candidate``: the table's cells, behind which sums are ranges at no cost."""
 
-    attacker: str
-    below: Floats
-    above: Floats
-    cell: int
-    sense: int
-    level: float
+    def __init__(self, instance: Instance, candidate: Bools, budget: Budget) -> None:
+        self.instance, self.budget, self.n = instance, budget, instance.cells
+        self.sums = np.arange(self.n) >= len(candidate)
+        free = np.concatenate((candidate, np.ones(self.n - len(candidate), bool)))
+        self.asked = Requirements.of_instance(instance)
+        self.pool = CutPool(instance, free, self.sums)
+        self.shown: dict[int, tuple[tuple[Any, Floats], ...]] = {}
+        """By requirement: the moves that showed it last, cells and amounts."""
+        self.tables: tuple[Witness, ...] = ()
+        """What shows that the last safe widths are."""
+
+    def run(self) -> Widths:
+        """Cuts until the least widths that keep them meet every requirement, or until the time is up."""
+        self.pool.begin(self.asked)
+        last: Point | None = None
+        safe: Floats | None = None
+        rounds, between = 0, False
+        while not self.budget.over:
+            point = self.pool.least(self.budget)
+            if point is None:
+                if self.budget.over:
+                    break
+                return self._impossible()
+            last = point
+            if self.pool.bridge(point.x):
+                continue
+            x = (point.x + safe) / 2 if between and safe is not None else point.x
+            known = len(self.pool.rows)
+            missed = self.missed(x)
+            rounds += 1
+            if not missed and not self.budget.over:
+                if x is point.x:
+                    return self._found(point.x, point)
+                before, safe = self._cost(safe), self._reached()
+                # Safe widths are whole: where they do not get any cheaper, the least point goes on alone.
+                between = point.cost * (1 + CLOSE) < self._cost(safe) < before * (1 - CLOSE)
+            if safe is None and missed and (self._hard(missed, rounds) or self._late):
+                safe = self._safe(point.x)
+                between = self._hard(missed, rounds)
+            elif missed and len(self.pool.rows) == known:
+                if x is point.x:  # prices too coarse to cut the point off: what is missed is made up for
+                    break
+                between = False
+        if last is not None and safe is None and not self.budget.over:
+            safe = self._safe(last.x)
+        if last is None or safe is None:
+            return Widths("unknown", late=True)
+        return self._found(safe, last, late=self.budget.over)
+
+    def _hard(self, missed: int, rounds: int) -> bool:
+        """Whether so much is missed that cuts at the least point alone would take long: then they are sought halfway to widths that are safe."""
+        many = int(self.asked.first.sum())
+        return rounds >= PLAIN and missed > MANY * many and many * self.n > SMALL
+
+    @property
+    def _late(self) -> bool:
+        """Whether it is time to have something safe, where that does not take longer than to go on."""
+        left, limit = self.budget.left, self.budget.time_limit_s
+        some = int(self.asked.first.sum()) * self.n < LARGE
+        return some and left is not None and limit is not None and left < limit / 2
+
+    def _safe(self, guide: Floats) -> Floats | None:
+        """Widths that meet every requirement."""
+        weight = self.instance.weight.astype(float)
+        safe = SafeWidths(self.instance.relations, self.asked, self.pool.free, weight)
+        made = safe.made(guide, self.budget)
+        if made is not None:
+            self.tables = tuple(safe.tables())
+            self.budget.found(self._cost(made))
+        return made
+
+    def _cost(self, x: Floats | None) -> float:
+        return np.inf if x is None else float(self.pool.weight @ np.where(np.tile(self.sums, 2), 0.0, x))
+
+    def _reached(self) -> Floats:
+        """What the moves that show the requirements reach."""
+        made = SafeWidths(self.instance.relations, self.asked, self.pool.free, self.instance.weight.astype(float))
+        made.moves = dict(self.shown)
+        self.tables = tuple(made.tables())
+        return made.widths()
+
+    def missed(self, x: Floats) -> int:
+        """Cuts of the requirements that these widths do not meet; the moves that show the others are kept."""
+        reach = self.at(x)
+        cuts: list[Cut] = []
+        done = np.zeros(len(self.asked.cell), bool)
+        for r in np.flatnonzero(self.asked.first).tolist():
+            if done[r] or self.still(r, x):
+                continue
+            if self.budget.over:
+                return len(cuts) + 1
+            found = reach.of(r)
+            if found is None:
+                if self.budget.over:
+                    return len(cuts) + 1
+                raise SolverError("an attacker's problem has no answer")
+            level = float(self.asked.level[r])
+            if found.much < level - HAIR * max(1.0, level):
+                cuts.append(found.cut)
+                continue
+            # A move that reaches further than asked is of no use there.
+            moves = tuple(z * min(1.0, level / found.much) for z in found.moves)
+            self.remember(r, moves)
+            for z in moves:
+                for other in np.flatnonzero(self.asked.shown_by(z, HAIR) & ~done).tolist():
+                    done[other] = True
+                    self.shown[other] = self.shown[r]
+        self.pool.add(cuts, x)
+        return len(cuts)
+
+    def remember(self, r: int, moves: tuple[Floats, ...]) -> None:
+        """What shows a requirement."""
+        self.shown[r] = tuple((np.flatnonzero(z), z[z != 0]) for z in moves)
+
+    def at(self, x: Floats) -> Reach:
+        """The attackers' problems at these widths."""
+        below, above = (np.where(self.sums, np.inf, part) for part in (x[: self.n], x[self.n :]))
+        return Reach(self.instance.relations, self.asked, below, above, self.budget)
+
+    def still(self, r: int, x: Floats) -> bool:
+        """Whether the moves that showed a requirement are possible at these widths too."""
+        for cells, z in self.shown.get(r, ()):
+            inside = self.sums[cells] | ((-x[cells] <= z + HAIR) & (z <= x[self.n + cells] + HAIR))
+            if not inside.all():
+                return False
+        return r in self.shown
+
+    def _impossible(self) -> Widths:
+        """Which level no ranges meet, however wide."""
+        x = np.minimum(self.pool.most, 1e12)
+        reach = self.at(x)
+        for r in range(len(self.asked.cell)):
+            found = reach.of(r)
+            if found is not None and found.much < float(self.asked.level[r]) - HAIR:
+                name = self.instance.labels.name(int(self.asked.cell[r]))
+                who = self.asked.attacker[r]
+                asks = "as far away as its level asks, even with every cell a range that may be"
+                return Widths(
+                    "infeasible",
+                    cuts=(found.cut,),
+                    weights=(1,),
+                    reason=f"{name}: no ranges keep attacker {who} {asks}",
+                )
+        raise SolverError("the cuts on widths contradict each other")
+
+    def _found(self, x: Floats, point: Point, *, late: bool = False) -> Widths:
+        proof = self.pool.proof(point.prices)
+        n = self.n
+        return Widths(
+            "feasible",
+            below=x[:n],
+            above=x[n:],
+            bound=proof.bound,
+            cuts=tuple(self.pool.cuts),
+            weights=proof.weights,
+            scale=proof.scale,
+            late=late,
+            tables=self.tables if late else (),
+        )
 
 
 def least_widths(instance: Instance, candidate: Bools, budget: Budget) -> Widths:
-    """The least Σ w·(b + t) that meets every level as real numbers; ``candidate``: the table's cells, behind which sums are ranges at no cost."""
-    n, own = instance.cells, len(candidate)
-    free = np.concatenate((candidate, np.ones(n - own, bool)))
-    sums = np.arange(n) >= own
-    most_below = np.where(sums, np.inf, np.where(free, _room(instance.a - instance.lower, instance.lower), 0.0))
-    most_above = np.where(sums, np.inf, np.where(free, _room(instance.upper - instance.a, instance.upper), 0.0))
-    needs = list(_needs(instance))
-    weight = np.where(sums, 0.0, instance.weight.astype(float))
-    cost = np.concatenate((weight, weight))
-    below, above = np.where(sums, np.inf, 0.0), np.where(sums, np.inf, 0.0)
-    rows: list[tuple[Floats, float]] = []
-    bound = 0.0
-    for _ in range(ROUNDS):
-        missed = 0
-        for need in needs:
-            if budget.over:
-                return Widths("unknown", late=True)
-            cut = _cut(instance, need, below, above, budget)
-            if cut is None:
-                continue
-            missed += 1
-            rows.append(cut)
-            if cut[0] @ np.where(cut[0] > 0, np.concatenate((most_below, most_above)), 0.0) < cut[1] - HAIR:
-                name = instance.labels.name(need.cell)
-                return Widths(
-                    "infeasible",
-                    reason=f"{name}: no ranges keep attacker {need.attacker} as far away as its level asks, even with every cell a range that may be",
-                )
-        if not missed:
-            return Widths("feasible", below=below, above=above, bound=bound)
-        solved = _master(rows, cost, np.concatenate((most_below, most_above)), sums, budget)
-        if solved is None:
-            return Widths("unknown", late=budget.over)
-        x, bound = solved
-        below, above = x[:n], x[n:]
-    return Widths("unknown")
-
-
-def _room(far: Ints, bounds: Ints) -> Floats:
-    return np.where(np.abs(bounds) == NO_BOUND, np.inf, far.astype(float))
-
-
-def _needs(instance: Instance) -> Iterator[_Need]:
-    for attacker in instance.attackers:
-        lower, upper = attacker.narrow(instance.lower, instance.upper)
-        below, above = _room(instance.a - lower, lower), _room(upper - instance.a, upper)
-        asked = attacker.asked(instance.sensitivity.levels)
-        columns = (asked.cell.tolist(), asked.lpl.tolist(), asked.upl.tolist(), asked.spl.tolist())
-        for i, lpl, upl, spl in zip(*columns, strict=True):
-            for sense, level in ((1, upl), (-1, lpl), (0, spl if spl > lpl + upl else 0)):
-                if level:
-                    yield _Need(attacker.name, below, above, i, sense, float(level))
-
-
-def _cut(instance: Instance, need: _Need, below: Floats, above: Floats, budget: Budget) -> tuple[Floats, float] | None:
-    """The cut that these widths miss; None where the requirement is met."""
-    ways = (1, -1) if need.sense == 0 else (need.sense,)
-    reached, coefs, constant = 0.0, np.zeros(2 * instance.cells), 0.0
-    for way in ways:
-        value, c = _reach(instance, need, way, below, above, budget)
-        reached += value
-        if np.isinf(value):
-            return None
-        for side, widths, room, part in (
-            (0, below, need.below, np.maximum(-c, 0.0)),
-            (instance.cells, above, need.above, np.maximum(c, 0.0)),
-        ):
-            by_width = (widths < room - HAIR) | np.isinf(room)
-            coefs[side : side + instance.cells] += np.where(by_width, part, 0.0)
-            constant += float((part * np.where(by_width, 0.0, room))[part > 0].sum())
-    if reached >= need.level - HAIR * max(1.0, need.level):
-        return None
-    coefs[np.abs(coefs) < 1e-9] = 0.0
-    return coefs, need.level - constant
-
-
-def _reach(
-    instance: Instance, need: _Need, way: int, below: Floats, above: Floats, budget: Budget
-) -> tuple[float, Floats]:
-    """How far cell p moves that way inside these widths, and c = way·e_p − Mᵀπ."""
-    r, n = instance.relations, instance.cells
-    cost = np.zeros(n)
-    cost[need.cell] = -way
-    model = LinearModel(
-        cost=cost,
-        lower=-np.minimum(below, need.below),
-        upper=np.minimum(above, need.above),
-        indptr=r.indptr,
-        indices=r.indices,
-        coefs=r.coefs.astype(float),
-        row_lower=np.zeros(r.equations),
-        row_upper=np.zeros(r.equations),
-    )
-    found = ask(solve_lp, model, columns=n, rows=r.equations, budget=budget)
-    if found.x is None or found.row_duals is None:
-        return np.inf, cost
-    c = -(cost - np.bincount(r.indices, r.coefs * found.row_duals[r.row], minlength=n))
-    return -found.objective, c
-
-
-def _master(
-    rows: list[tuple[Floats, float]], cost: Floats, most: Floats, sums: Bools, budget: Budget
-) -> tuple[Floats, float] | None:
-    """The least widths that keep every cut so far, and what they cost."""
-    used = [np.flatnonzero(coefs) for coefs, _ in rows]
-    model = LinearModel(
-        cost=cost,
-        lower=np.zeros(len(cost)),
-        upper=most,
-        indptr=np.concatenate(([0], np.cumsum([len(one) for one in used]))).astype(np.int64),
-        indices=np.concatenate(used).astype(np.int64),
-        coefs=np.concatenate([coefs[one] for one, (coefs, _) in zip(used, rows, strict=True)]),
-        row_lower=np.array([least for _, least in rows]),
-        row_upper=np.full(len(rows), np.inf),
-    )
-    found = ask(solve_lp, model, columns=model.columns, rows=model.rows, budget=budget)
-    if found.x is None or found.status != "optimal":
-        return None
-    both = np.concatenate((sums, sums))
-    return np.where(both, np.inf, np.clip(found.x, 0.0, most)), float(found.objective)
+    """The least Σ w·(b + t) that meets every level as real numbers."""
+    return WidthSearch(instance, candidate, budget).run()

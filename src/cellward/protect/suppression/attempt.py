@@ -15,6 +15,7 @@ from cellward.exact import Bools, Ints
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.attempt import Attempt
+from cellward.protect.suppression.few_candidates import finished
 from cellward.protect.suppression.problem import Pattern, SuppressionProblem
 from cellward.protect.suppression.search import search
 from cellward.protection import Protection
@@ -57,7 +58,8 @@ class SuppressionAttempt(Attempt):
     def _solved(self, guarded: Instance, budget: Budget) -> Protection:
         """The answer for these attackers as a result of the instance's own."""
         told = budget.counting(0.0, 10.0**-self.instance.weight_decimals)
-        found = search(self._problem(guarded), told)
+        problem = self._problem(guarded)
+        found = finished(problem, search(problem, told), told)
         if found.status == "infeasible":
             nothing = self.infeasible(f"{found.reason}{self._remedy}", found.engine)
             return replace(nothing, sought=self._sought(found, guarded))
