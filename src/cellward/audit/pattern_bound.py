@@ -7,67 +7,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from cellward.audit.bound import BoundProof
+from cellward.audit.derived_cut import LARGEST, MOST_STEPS, CutSource, DerivedCut
 from cellward.audit.pattern_tree import grow_pattern, root_leaf
 from cellward.audit.verify import STEPS_EACH
 from cellward.errors import SolverError
-from cellward.exact import NO_BOUND
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.publication import Publication
 from cellward.solve.budget import Budget
 
-LARGEST = 10**39
-"""Numbers of a certificate have at most 40 digits."""
-MOST_STEPS = 1 << 24
-"""Half of what a verifier takes at least: cuts are kept up to it, those that count for most first."""
 
-
-Room = tuple[int | None, int | None]
-"""How far below and above its true value a cell may lie; None: without end."""
-
-
-@dataclass(frozen=True)
-class DerivedCut:
-    """A cut as a verifier derives it: over the cells that are free; ``steps``: what deriving it costs there."""
-
-    stated: Mapping[str, Any]
-    row: Mapping[int, int]
-    least: int
-    steps: int
-
-
-class Cuts:
+class Cuts(CutSource):
     """Derives cuts of one instance and what was left to choose."""
 
     def __init__(self, instance: Instance, allowed: AllowedSet) -> None:
-        self.instance = instance
-        self.number = {attacker.name: k for k, attacker in enumerate(instance.attackers)}
+        super().__init__(instance)
         self.forced = (allowed.lo == 1).tolist()
         self.free = (allowed.lo < allowed.hi).tolist()
-        self._public = self._rooms(instance.lower.tolist(), instance.upper.tolist(), instance.a.tolist())
-        self._own: dict[int, dict[int, Room]] = {}
-        self._asked: dict[int, dict[int, tuple[int, int, int]]] = {}
 
     def derive(self, stated: Mapping[str, Any]) -> DerivedCut | None:
         """The cut, or None where it says nothing."""
         k, p = self.number[stated["attacker"]], int(stated["cell"])
         if max(map(abs, (stated["scale"], *stated["multiplier"])), default=0) >= LARGEST:
             return None
-        slope: dict[int, int] = {}
-        entries = 0
-        for j, x in zip(stated["equation"], stated["multiplier"], strict=True):
-            _, members, coefs = self.instance.relations.equation(int(j))
-            entries += len(members)
-            for i, coef in zip(members, coefs, strict=True):
-                slope[i] = slope.get(i, 0) + x * coef
+        slope, entries = self.slope(stated["equation"], stated["multiplier"])
         content = {**stated, "attacker": k}
         steps = max(0, 3 * entries + 30 * len(slope) + 40 - STEPS_EACH * len(stated["equation"]))
         if stated["sense"] == "bridge":
@@ -78,16 +48,15 @@ class Cuts:
         self, content: Mapping[str, Any], p: int, slope: dict[int, int], k: int, steps: int
     ) -> DerivedCut | None:
         """d·z_p = Σ c·z, and each z_i keeps to the attacker's bounds: what they give at most must reach d times the level."""
-        levels = self._levels(k).get(p)
+        levels = self.levels(k).get(p)
         if levels is None:
             return None
         sense, d = content["sense"], int(content["scale"])
         slope[p] = slope.get(p, 0) + (-d if sense == "down" else d)
         least = d * levels[("down", "up", "slide").index(sense)]
-        own, public = self._room(k), self._public
         row: dict[int, int | None] = {}
         for i, x in slope.items():
-            below, above = own.get(i) or public[i]
+            below, above = self.room(k, i)
             ends = (below, above) if sense == "slide" else (above,) if x > 0 else (below,)
             coef = None if None in ends else abs(x) * sum(end for end in ends if end is not None)
             if not x or coef == 0:
@@ -108,7 +77,7 @@ class Cuts:
         self, content: Mapping[str, Any], p: int, slope: dict[int, int], k: int, steps: int
     ) -> DerivedCut | None:
         """A cell that is alone in a combination is known; at risk it must not be, and any other may as well be printed."""
-        if not slope.get(p) or not (self.free[p] or (self.forced[p] and p in self._levels(k))):
+        if not slope.get(p) or not (self.free[p] or (self.forced[p] and p in self.levels(k))):
             return None
         known = set(self.instance.attackers[k].known.tolist()) if self.forced[p] else set()
         others = [i for i, x in slope.items() if x and i != p and i not in known]
@@ -116,29 +85,6 @@ class Cuts:
             return None
         row = {i: 1 for i in sorted(others) if self.free[i]}
         return DerivedCut(content, row, 1, steps) if self.forced[p] else DerivedCut(content, {**row, p: -1}, 0, steps)
-
-    def _levels(self, k: int) -> dict[int, tuple[int, int, int]]:
-        if k not in self._asked:
-            asked = self.instance.attackers[k].asked(self.instance.sensitivity.levels)
-            columns = zip(asked.lpl.tolist(), asked.upl.tolist(), asked.spl.tolist(), strict=True)
-            self._asked[k] = dict(zip(asked.cell.tolist(), columns, strict=True))
-        return self._asked[k]
-
-    def _room(self, k: int) -> dict[int, Room]:
-        """How far below and above its true value this attacker must think cells possible beforehand, where he knows more than the public."""
-        if k not in self._own:
-            one, i = self.instance.attackers[k], self.instance
-            lo, hi = np.maximum(i.lower[one.cell], one.lower), np.minimum(i.upper[one.cell], one.upper)
-            rooms = self._rooms(lo.tolist(), hi.tolist(), i.a[one.cell].tolist())
-            self._own[k] = dict(zip(one.cell.tolist(), rooms, strict=True))
-        return self._own[k]
-
-    @staticmethod
-    def _rooms(lo: list[int], hi: list[int], a: list[int]) -> list[Room]:
-        return [
-            (None if low == -NO_BOUND else x - low, None if high == NO_BOUND else high - x)
-            for low, high, x in zip(lo, hi, a, strict=True)
-        ]
 
 
 def prove_pattern(

@@ -8,53 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from cellward.audit.bound import BoundProof, nothing_proven
+from cellward.audit.derived_cut import LARGEST, MOST_STEPS, CutSource, DerivedCut
 from cellward.audit.verify import STEPS_EACH
 from cellward.errors import SolverError
-from cellward.exact import NO_BOUND, Bools
+from cellward.exact import Bools
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.publication.publication import Publication
 
-LARGEST = 10**39
-"""Numbers of a certificate have at most 40 digits."""
-MOST_STEPS = 1 << 24
-"""Half of what a verifier takes at least: cuts are kept up to it, those that count for most first."""
 WAYS: Mapping[str, tuple[int, ...]] = {"up": (1,), "down": (-1,), "slide": (1, -1), "above": (1,), "below": (-1,)}
 """Senses of cuts: a level of one way or of both together, or (``above``, ``below``) how far a range is of use."""
 
-Room = tuple[int | None, int | None]
-"""How far below and above its true value a cell may lie; None: without end."""
 
-
-@dataclass(frozen=True, eq=False)
-class WidthRow:
-    """A cut as a verifier derives it; ``steps``: what deriving it costs there."""
-
-    stated: Mapping[str, Any]
-    row: Mapping[int, int]
-    least: int
-    steps: int
-
-
-class WidthCuts:
+class WidthCuts(CutSource):
     """Derives cuts of one instance; ``free``: the cells that may be ranges."""
 
     def __init__(self, instance: Instance, free: Bools) -> None:
-        self.instance, self.n = instance, instance.cells
-        self.number = {attacker.name: k for k, attacker in enumerate(instance.attackers)}
-        self.free = free.tolist()
-        self.room = _rooms(instance.lower.tolist(), instance.upper.tolist(), instance.a.tolist())
-        self._asked: dict[int, dict[int, tuple[int, int, int]]] = {}
-        self._own: dict[int, dict[int, Room]] = {}
+        super().__init__(instance)
+        self.n, self.free = instance.cells, free.tolist()
 
-    def derive(self, stated: Mapping[str, Any]) -> WidthRow | None:
+    def derive(self, stated: Mapping[str, Any]) -> DerivedCut | None:
         """The cut, or None where it says nothing."""
         k, p, d = self.number[stated["attacker"]], int(stated["cell"]), int(stated["scale"])
         bridge = stated["sense"] in ("above", "below")
@@ -62,14 +41,14 @@ class WidthCuts:
             return None
         least = 0
         if not bridge:
-            levels = self._levels(k).get(p)
+            levels = self.levels(k).get(p)
             if levels is None:
                 return None
             least = d * levels[("down", "up", "slide").index(stated["sense"])]
         row: dict[int, int] = {}
         steps = 10
         for sign, way in zip(WAYS[stated["sense"]], stated["ways"], strict=True):
-            slope, entries = self._slope(way)
+            slope, entries = self.slope(way["equation"], way["multiplier"])
             slope[p] = slope.get(p, 0) + sign * d
             steps += max(0, 3 * entries + 30 * len(slope) + 40 - STEPS_EACH * len(way["equation"]))
             known = set(way["known"])
@@ -77,7 +56,7 @@ class WidthCuts:
                 if not x or not self.free[i]:
                     continue
                 if i in known:
-                    room = self._room(k, i)[x > 0]
+                    room = self.room(k, i)[x > 0]
                     if room is None:
                         return None
                     least -= abs(x) * room
@@ -89,47 +68,14 @@ class WidthCuts:
             row[column] = row.get(column, 0) - d
         elif least <= 0:
             return None
-        return WidthRow({**stated, "attacker": k}, {j: x for j, x in row.items() if x}, least, steps)
+        return DerivedCut({**stated, "attacker": k}, {j: x for j, x in row.items() if x}, least, steps)
 
     def most(self, column: int) -> int | None:
         """How far a range needs to reach at most: as far as the public bounds."""
-        return self.room[column % self.n][column >= self.n] if self.free[column % self.n] else 0
-
-    def _slope(self, way: Mapping[str, Any]) -> tuple[dict[int, int], int]:
-        slope: dict[int, int] = {}
-        entries = 0
-        for j, x in zip(way["equation"], way["multiplier"], strict=True):
-            _, members, coefs = self.instance.relations.equation(int(j))
-            entries += len(members)
-            for i, coef in zip(members, coefs, strict=True):
-                slope[i] = slope.get(i, 0) + x * coef
-        return slope, entries
-
-    def _levels(self, k: int) -> dict[int, tuple[int, int, int]]:
-        if k not in self._asked:
-            asked = self.instance.attackers[k].asked(self.instance.sensitivity.levels)
-            columns = zip(asked.lpl.tolist(), asked.upl.tolist(), asked.spl.tolist(), strict=True)
-            self._asked[k] = dict(zip(asked.cell.tolist(), columns, strict=True))
-        return self._asked[k]
-
-    def _room(self, k: int, i: int) -> Room:
-        """How far this attacker must think the cell possible beforehand."""
-        if k not in self._own:
-            one, own = self.instance.attackers[k], self.instance
-            lo, hi = np.maximum(own.lower[one.cell], one.lower), np.minimum(own.upper[one.cell], one.upper)
-            rooms = _rooms(lo.tolist(), hi.tolist(), own.a[one.cell].tolist())
-            self._own[k] = dict(zip(one.cell.tolist(), rooms, strict=True))
-        return self._own[k].get(i) or self.room[i]
+        return self.public[column % self.n][column >= self.n] if self.free[column % self.n] else 0
 
 
-def _rooms(lo: list[int], hi: list[int], a: list[int]) -> list[Room]:
-    return [
-        (None if low == -NO_BOUND else x - low, None if high == NO_BOUND else high - x)
-        for low, high, x in zip(lo, hi, a, strict=True)
-    ]
-
-
-def least_cost(cuts: WidthCuts, kept: Sequence[tuple[WidthRow, int]], scale: int) -> tuple[Fraction, int]:
+def least_cost(cuts: WidthCuts, kept: Sequence[tuple[DerivedCut, int]], scale: int) -> tuple[Fraction, int]:
     """What these weights over their scale prove of Σ w·(b + t), and the scale that they prove it with.
 
     Where more of a width is gained than it costs, it counts as far as it may reach, (gain − scale·w)·most; where it may reach without end, the scale
@@ -162,7 +108,7 @@ def unit_of(cuts: WidthCuts, grid: int) -> int:
     for i in range(cuts.n):
         if cuts.free[i]:
             a = int(cuts.instance.a[i])
-            ends = [a - x if k == 0 else a + x for k, x in enumerate(cuts.room[i]) if x is not None]
+            ends = [a - x if k == 0 else a + x for k, x in enumerate(cuts.public[i]) if x is not None]
             each.append(int(cuts.instance.weight[i]) * (grid if all(end % grid == 0 for end in ends) else 1))
     return math.gcd(*each) or 1
 
@@ -188,7 +134,7 @@ def prove_widths(instance: Instance, publication: Publication | None, sought: Ob
     return _stated(value, unit, kept, scale, "dual")
 
 
-def _refuted(cuts: WidthCuts, kept: Sequence[tuple[WidthRow, int]]) -> BoundProof:
+def _refuted(cuts: WidthCuts, kept: Sequence[tuple[DerivedCut, int]]) -> BoundProof:
     """A cut that all ranges together do not keep, however wide."""
     for cut, _ in kept:
         most = [(coef, cuts.most(j)) for j, coef in cut.row.items() if coef > 0]
@@ -197,7 +143,7 @@ def _refuted(cuts: WidthCuts, kept: Sequence[tuple[WidthRow, int]]) -> BoundProo
     return _stated(None, 1, [], 1, "farkas")
 
 
-def _bearable(derived: list[tuple[WidthRow, int]]) -> list[tuple[WidthRow, int]]:
+def _bearable(derived: list[tuple[DerivedCut, int]]) -> list[tuple[DerivedCut, int]]:
     """As many as a verifier takes, in their order, with weights of a length that it reads."""
     order = sorted(range(len(derived)), key=lambda t: (-derived[t][1] * max(derived[t][0].least, 1), t))
     spent, chosen = 0, set()
@@ -210,7 +156,7 @@ def _bearable(derived: list[tuple[WidthRow, int]]) -> list[tuple[WidthRow, int]]
 
 
 def _stated(
-    value: int | str | None, unit: int, kept: Sequence[tuple[WidthRow, int]], scale: int, kind: str
+    value: int | str | None, unit: int, kept: Sequence[tuple[DerivedCut, int]], scale: int, kind: str
 ) -> BoundProof:
     """The certificate's entry."""
     if value is None:

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from cellward.audit.width_bound import WidthCuts, WidthRow, least_cost
+from cellward.audit.derived_cut import DerivedCut
+from cellward.audit.width_bound import WidthCuts, least_cost
 from cellward.exact import Bools, Floats
 from cellward.instance import Instance
 from cellward.protect.intervals.reach import Cut
@@ -56,7 +57,7 @@ class CutPool:
         self.free, self.sums = free, sums
         self.derive = WidthCuts(instance, free)
         self.cuts: list[Cut] = []
-        self.rows: list[WidthRow] = []
+        self.rows: list[DerivedCut] = []
         self._seen: set[tuple[tuple[int, int], ...]] = set()
         self._bridged: set[tuple[int, int]] = set()
         room = [self.derive.most(j) for j in range(2 * self.n)]
@@ -176,5 +177,5 @@ class CutPool:
         return best
 
 
-def _slack(cut: WidthRow, x: Floats) -> float:
+def _slack(cut: DerivedCut, x: Floats) -> float:
     return float(sum(coef * x[j] for j, coef in cut.row.items()) - cut.least)

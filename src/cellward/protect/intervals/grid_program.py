@@ -11,7 +11,7 @@ from math import gcd
 
 import numpy as np
 
-from cellward.audit.width_bound import WidthRow
+from cellward.audit.derived_cut import DerivedCut
 from cellward.errors import SolverError
 from cellward.exact import Floats, Ints
 from cellward.instance import Instance
@@ -107,7 +107,7 @@ class GridProgram:
         return np.concatenate((x[: own.cells], x[n : n + own.cells]))
 
     def _row(
-        self, cut: WidthRow, place: dict[int, int], flag: dict[int, int], rest: dict[int, int]
+        self, cut: DerivedCut, place: dict[int, int], flag: dict[int, int], rest: dict[int, int]
     ) -> tuple[dict[int, int], int] | None:
         """A cut over steps and flags, in lowest terms."""
         n, row = self.search.n, dict[int, int]()

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cellward.audit.pattern_bound import Cuts, DerivedCut
+from cellward.audit.derived_cut import DerivedCut
+from cellward.audit.pattern_bound import Cuts
 from cellward.errors import SolverError
 from cellward.exact import Bools, Floats
 from cellward.protect.suppression.problem import CapacityCut, SuppressionProblem
