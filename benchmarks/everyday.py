@@ -204,9 +204,15 @@ SCRIPT = "everyday.py"
 
 def with_kept(rows: list[list[str]], head: list[str], key: int) -> list[list[str]]:
     """These rows and those of earlier runs that were not run again (the first ``key`` entries name a row), in the bank's order."""
-    known = {tuple(row[:key]): row for row in [*rows_of(section_of(SCRIPT), head), *rows]}
+    known = {_named(row[:key]): row for row in [*rows_of(section_of(SCRIPT), head), *rows]}
     order = [*COUNTS, *MAGNITUDES]
     return sorted(known.values(), key=lambda row: (order.index(row[0]), row[1]))
+
+
+def _named(entries: list[str]) -> tuple[str, ...]:
+    """What names a row: of what the adviser proposes for magnitudes the method alone, since he may propose another base the next time."""
+    advised_ = entries[0] in MAGNITUDES and not entries[2].startswith("adjust")
+    return tuple(entry.split()[0] if advised_ and k == 2 else entry for k, entry in enumerate(entries))
 
 
 def short_of(row: list[str]) -> bool:

@@ -171,6 +171,24 @@ def test_the_verifier_derives_the_bound_of_ranges_from_cuts():
     assert "the bound is " in refusal(p, bound__tree=[{**bound["tree"][0], "denominator": 7}])
 
 
+def test_the_verifier_takes_ranges_without_a_bound_and_none_that_are_open():
+    p = sample()
+    nothing = {"value": None, "unit": {"size": 1, "equation": [], "multiplier": []}, "tree": [], "cuts": []}
+    assert "no lower bound is proven" in refusal(p, bound=nothing, status="feasible")
+    open_ = [int(x) for x in p.publication.upper]
+    at = int(np.flatnonzero(p.publication.lower < p.publication.upper)[0])
+    open_[at] = None
+    assert refusal(p, printed__upper=open_) == f"the range of cell {at} is open to a side, and so ends on no grid"
+
+
+def test_a_fixed_cell_is_no_range():
+    content = json.loads(sample().certificate().text)
+    free = content["allowed"]["hi"]
+    at = 0 if isinstance(free, int) else free.index(1)
+    with pytest.raises(checker.Refused, match="fixed was free to be a range"):
+        checker.check(content, expected={"fixed": [at]})
+
+
 def test_cells_tied_by_two_terms_ask_once():
     """A total of one part moves with it: the larger of their levels is asked."""
     tree = cw.Hierarchy.from_dict({"Total": {"N": ["n1"], "S": ["s1", "s2"]}})

@@ -52,6 +52,8 @@ OF_SUMS = "sums.certificate.json.gz"  # stands beside the certificate that names
 SENSES = ("up", "down", "slide", "bridge")  # of cuts
 WAYS = {"up": [1], "down": [-1], "slide": [1, -1], "above": [1], "below": [-1]}  # of cuts on widths
 PROTECTED = {"shown": True, "none asked": None, "ignored": False}
+NOT_WHOLE = "a number is not whole, or has too many digits"
+LONG_NUMBER = re.compile(rf"[\[,:-][0-9]{{{MOST_DIGITS + 1}}}")  # in canonical JSON
 NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")  # as it is printed in a release
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
@@ -111,7 +113,8 @@ def load(path: Any) -> Any:
         _need(unpacker.eof and not unpacker.unused_data, "cut off, or something follows its end")
         _need(data.count(b",") <= min(MOST_ENTRIES, (1 << 18) + 16 * len(packed)), "too many entries for its size")
         text = data.decode()
-        content = json.loads(text, parse_int=_parse, parse_float=_parse, parse_constant=_parse)
+        _need(not LONG_NUMBER.search(text), NOT_WHOLE)
+        content = json.loads(text, parse_float=_parse, parse_constant=_parse)
         _need(isinstance(content, dict) and _canonical(content) == text, "not one object in canonical JSON")
     except (zlib.error, ValueError, RecursionError, MemoryError) as error:
         raise Refused(f"not the packed JSON of a certificate ({error})") from None
@@ -180,10 +183,8 @@ def _read(path: Any) -> bytes:
         raise Refused(f"not a readable file ({error})") from None
 
 
-def _parse(text: str) -> int:
-    digits = text.removeprefix("-")
-    _need(digits.isdigit() and len(digits) <= MOST_DIGITS, "a number is not whole, or has too many digits")
-    return int(text)
+def _parse(_: str) -> None:
+    raise Refused(NOT_WHOLE)
 
 
 def _need(holds: object, sentence: str) -> None:
@@ -678,6 +679,8 @@ def check_witnesses(
     for j, row in enumerate(c.rows if c.witnesses else []):
         for i, coef in row:
             terms_of[i].append((j, coef))
+    own_moves = [one.own.items() for one in attackers]  # of which those count that are narrower than the box
+    tight = [{i: (x - c.a[i], y - c.a[i]) for i, (x, y) in own if x > lo[i] or y < hi[i]} for own in own_moves]
     for w, part in enumerate(c.witnesses):
         denominator, leaf, difference, covers = _entries(part, "witness", "denominator", "leaf", "difference", "covers")
         d, leaves = _whole(denominator, "denominator of witness", 1), _indices(leaf, "leaf of witness", c.n)
@@ -691,10 +694,9 @@ def check_witnesses(
             rising = numbers and last < numbers[0] < len(attackers)
             _need(rising, f"witness {w} does not cover attackers in increasing order")
             last, *cells = numbers
-            whole, own, _, must = attackers[last]
+            (whole, _, _, must), own = attackers[last], tight[last]
             c.pay(5 * min(len(own), len(delta)), listed=len(cells))
-            known = own.keys() & delta.keys()
-            possible = all(own[i][0] * d <= c.a[i] * d + delta[i] <= own[i][1] * d for i in known)
+            possible = all(own[i][0] * d <= delta[i] <= own[i][1] * d for i in own.keys() & delta.keys())
             _need(inside and possible and (d == 1 or not whole), f"attacker {last} can rule out witness {w}")
             _need(len(must.keys() & set(cells)) == len(cells), f"witness {w} covers a cell twice, or one in vain")
             for i in cells:
@@ -906,15 +908,14 @@ def _least_width(
     rows, rhs = _width_cuts(c, attackers, parts)
     for i in range(
         c.n
-    ):  # all ranges cost the same modulo g: both ends are multiples of the grid, unless a public bound is none
+    ):  # ranges cost the same modulo g: both ends are multiples of the grid, unless a public bound is none
         round_ends = all(end % c.grid == 0 for end in (c.lower[i], c.upper[i]) if abs(end) != INFINITY)
         _need(not c.ranging[i] or c.weight[i] * (c.grid if round_ends else 1) % g == 0, "the unit divides no widths")
     least: Any = None
     if nodes:
         _need(len(nodes) == 1, "a bound of ranges has one leaf")
-        kind, denominator, equation, multiplier = _entries(
-            nodes[0], "leaf", "kind", "denominator", "equation", "multiplier"
-        )
+        parts = _entries(nodes[0], "leaf", "kind", "denominator", "equation", "multiplier")
+        kind, denominator, equation, multiplier = parts
         _need(kind in ("dual", "farkas"), "a leaf is of no known kind")
         d = _whole(denominator, f"denominator of a {kind} leaf", 1)
         c.lines, c.at_least = (rows, rhs), True
