@@ -453,8 +453,7 @@ def _check_ranges(c: Certificate) -> None:
         _need(free or said or (zeros and c.a[i] == 0), f"cell {i} was not free to be a range, and nothing says why")
     found = set()
     for i, (low, high) in enumerate(zip(*c.columns, strict=True)) if c.printed else ():
-        if low is None or high is None:
-            raise Refused(f"the range of cell {i} is open to a side, and so ends on no grid")
+        _need(None not in (low, high), f"the range of cell {i} is open to a side, and so ends on no grid")
         if low < high:
             on = (low % c.grid == 0 or low == c.lower[i]) and (high % c.grid == 0 or high == c.upper[i])
             _need(c.ranging[i], f"cell {i} was not free to be a range")
