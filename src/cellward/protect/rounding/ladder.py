@@ -32,6 +32,8 @@ MOST_FOR_SUMS = 3
 """Steps that ``auto`` tries for sums before leaves may go further too."""
 FIRST_SHARE, MORE_SHARE = 0.4, 0.9
 """The part of the time left in which a first rounding to neighbouring multiples must be found, and that for each number of steps after it."""
+WIDER_SHARE = 0.6
+"""The part of the time left for two steps of all cells, where levels of a large table are asked."""
 UNLIKELY, UNLIKELY_SHARE, ALONE_SHARE = 0.075, 0.1, 0.03
 """Where rounded leaves leave more than this share of the cells a base or more off, neighbouring multiples have this part of the time: tables of five
 dimensions leave 10 to 14 % and seem to have no such rounding, tables of three and four 3 to 6 %. And where small counts alone are rounded."""
@@ -88,13 +90,18 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
         return replace(attempt, steps=steps).solve() if last.status == "infeasible" else last
     whole.watch.anew()
     needed = _by_height(attempt.instance.relations, away)
-    if attempt.levels and large:  # where a second step of all cells protects nearly every table
-        needed = np.maximum(needed, 2)
-    begun = replace(attempt, steps=needed, start=start)
+    wider = (
+        attempt.levels and large
+    )  # where a second step of all cells protects nearly every table, and a third the others
+    begun = replace(attempt, steps=np.maximum(needed, 2) if wider else needed, start=start)
     if whole.over:
         found = begun.taken(start)
         return last if attempt.levels and found.protected is False else found
-    found = begun.solve()
+    limit = WIDER_SHARE * whole.left if wider and whole.left is not None else None
+    found = replace(begun, budget=whole.part(limit)).solve()
+    if found.publication is None and wider and not whole.over:
+        whole.watch.anew()
+        found = replace(begun, steps=begun.steps + 1).solve()
     return _tightened(attempt, found) if found.publication is not None else found
 
 
