@@ -857,6 +857,8 @@ class _Oracle:
             least = self.lower[i]
             if k["form"] == "base" and t > 0 and least is not None and least > 0:
                 least = t * (least // t)
+            if k["form"] == "distance" and least is not None:
+                least = min(least, 0)
             near = [x for x in range(self.a[i] - t, self.a[i] + t + 1) if _between(least, x, self.upper[i])]
             if k["form"] == "base":
                 ends = (t * (self.a[i] // t), t * -(-self.a[i] // t)) if t > 0 else (self.a[i], self.a[i])

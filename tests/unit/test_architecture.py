@@ -30,7 +30,7 @@ LATE = {
     "protect/adjustment/method.py": {"protect.adjustment.attempt"},
     "protect/adjustment/sums.py": {"solve.least_squares", "table.leaf_sums"},
     "protect/lattice/staged_flow.py": {"solve.staged_flow"},
-    "protect/perturbation/method.py": {"protect.perturbation.attempt"},
+    "protect/perturbation/method.py": {"protect.perturbation.attempt", "protect.perturbation.further"},
     "risk/attacker.py": {"risk.insiders"},
     "table/link.py": {"risk.linked_findings"},
     "table/relations.py": {"table.leaves", "table.compact", "table.network"},

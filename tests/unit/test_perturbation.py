@@ -332,3 +332,44 @@ def test_other_ends_are_taken_where_those_of_the_optimum_have_no_table_on_the_gr
     p = cw.CellPerturbation(3, grid=1).protect(asking(table, [3], 0, 0, 4))
     assert p.protected
     assert p.objective >= p.bound
+
+
+# ---- further than between neighbouring multiples ---------------------------------------------------------------------------------------------
+
+
+def test_where_nothing_between_multiples_protects_a_rounding_within_more_bases_is_given(tmp_path):
+    table = asking(cw.Table.from_array(SMALL), [0, 5], 3, 4)
+    near = cw.CellPerturbation(3).protect(table)
+    assert near.status == "infeasible"
+    p = cw.CellPerturbation(3, max_steps="auto").protect(table)
+    assert p.status == "feasible" and p.protected
+    within = np.array(p.method["within"], float) * np.ones(table.cells)
+    assert np.all(np.abs(p.scaled - p.instance.a) < within) and not np.any(p.scaled % 3)
+    assert not np.any(within % 3) and "base" not in p.method
+    assert any("and the release says so" in note for note in cw.CellPerturbation.notes(p))
+    p.certificate().save(tmp_path / "c.json.gz")
+    assert cw.verify(tmp_path / "c.json.gz")
+
+
+def test_how_far_it_may_go_is_agreed_with_what_a_release_states():
+    table = asking(cw.Table.from_array(SMALL), [0, 5], 3, 4)
+    allowed = cw.CellPerturbation(3, max_steps="auto")
+    p = allowed.protect(table)
+    assert allowed.agrees(p.method, p.instance)
+    assert not cw.CellPerturbation(3).agrees(p.method, p.instance)
+    assert not cw.CellPerturbation(4, max_steps="auto").agrees(p.method, p.instance)
+    steps = int(np.max(np.array(p.method["within"], float)) // 3)
+    assert not cw.CellPerturbation(3, max_steps=steps - 1).agrees(p.method, p.instance)
+
+
+def test_a_grid_that_the_base_is_not_on_is_kept():
+    table = asking(cw.Table.from_array(SMALL), [0, 5], 3, 4)
+    assert cw.CellPerturbation(3, grid=2, max_steps="auto").protect(table).publication is None
+
+
+def test_large_tables_whose_leaves_say_so_go_further_at_once(monkeypatch):
+    table = asking(cw.Table.from_array(SMALL), [0, 5], 3, 4)
+    monkeypatch.setattr(attempt, "VERY_LARGE", 1)
+    monkeypatch.setattr(attempt, "likely_needed", lambda _: True)
+    monkeypatch.setattr(attempt.PerturbationAttempt, "_as_asked", lambda _: pytest.fail("tried first"))
+    assert cw.CellPerturbation(3, max_steps="auto").protect(table, time_limit_s=30).protected

@@ -521,11 +521,11 @@ def _check_rounding(c: Certificate) -> None:
 
 
 def _check_perturbation(c: Certificate) -> None:
-    """S_i holds all whole values between the multiples around a_i inside the public bounds, or a run of those up to q_i away."""
+    """S_i holds all whole values between the multiples around a_i inside the public bounds, or a run of those up to q_i away (of counts 0 too)."""
     by_base = c.form == "base"
     for i, (a, q, allowed) in enumerate(zip(c.a, c.amount, c.sets, strict=True)):
         down, up = (a % q, -a % q) if by_base and q else (q, q)
-        low, high = max(a - down, c.lower[i]), min(a + up, c.upper[i])
+        low, high = max(a - down, c.lower[i] if by_base else min(c.lower[i], 0)), min(a + up, c.upper[i])
         run = allowed and (allowed.step == 1 or not allowed[1:])
         if by_base and q and low > 0:
             low -= low % q  # a count of at least 1 may become 0

@@ -17,6 +17,9 @@ from cellward.errors import InputError
 from cellward.exact import Ints, Numbers
 from cellward.instance import named_levels
 
+MOST_STEPS = 100
+"""Steps to multiples further and further away, at most."""
+
 
 class Kind(ABC):
     """What values an option can have."""

@@ -27,6 +27,7 @@ from cellward.protect.lattice.refutation import Constraints
 from cellward.protect.lattice.told_box import AroundValue, BetweenMultiples
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, Drawn, FractionalOptimum
 from cellward.protect.perturbation.decimals import near
+from cellward.protect.perturbation.further import FurtherDetails, further, likely_needed
 from cellward.protect.perturbation.intervals import PerturbationIntervals
 from cellward.protect.perturbation.master import Costs
 from cellward.protect.perturbation.refuted import refuted
@@ -71,7 +72,29 @@ class PerturbationAttempt(Attempt):
         return self.method.objective or ("between" if self.intervals.form == "base" else "distance")
 
     def solve(self) -> Protection:
-        """What comes of it."""
+        """What comes of it; between neighbouring multiples where that does, further where it does not and that is allowed."""
+        allowed = self.intervals.form == "base" and self.method.max_steps != 1
+        seldom = allowed and self.budget.limited and self.instance.cells >= VERY_LARGE and likely_needed(self)
+        if seldom and (found := further(self)) is not None:
+            return found
+        found = self._as_asked()
+        if found.publication is None and allowed and not seldom and not self.budget.over:
+            return further(self) or found
+        return found
+
+    def taken(self, found: Protection, details: FurtherDetails) -> Protection:
+        """A rounding inside these intervals as a result, with what was shown of it."""
+        assert found.publication is not None and found.publication.v is not None
+        v, own = found.publication.v, self.intervals.allowed
+        lo = np.minimum(own.lo, v)  # a count known to be at least 1 may have become 0
+        sought = Objective(allowed=AllowedSet(lo, own.hi, (lo < own.hi).astype(np.int64)), bound=Fraction(0))
+        told = Values(self.intervals.knowledge(v, self.method.knowledge))
+        late, engine = found.run.limit_reached, f"a rounding ({found.engine})"
+        made = self.result_of(told, sought, status="feasible", engine=engine, limit_reached=late, details=details)
+        return replace(made, shown=made.shown.knowing(found.shown))
+
+    def _as_asked(self) -> Protection:
+        """Inside the intervals."""
         instance, lo, hi = self.instance, self.intervals.lo, self.intervals.hi
         places = self._grid_places()
         watched = self._guards(self.intervals) if self.levels else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from cellward.protect.attempt import SHOWN
 from cellward.protect.lattice.capacity import guards
 from cellward.protect.lattice.told_box import Requirement
 from cellward.protect.method import Method
-from cellward.protect.option import Amount, Flag, Grid, Word, option
+from cellward.protect.option import MOST_STEPS, Amount, Flag, Grid, Steps, Word, option
 from cellward.protect.perturbation.intervals import Form, PerturbationIntervals
 from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
@@ -25,6 +25,9 @@ from cellward.publication.knowledge import KINDS, Knowledge
 from cellward.publication.values import Values
 from cellward.solve.budget import Budget
 from cellward.table.table import Table
+
+if TYPE_CHECKING:
+    from cellward.protect.perturbation.attempt import PerturbationAttempt
 
 OBJECTIVES: dict[Form, tuple[str, ...]] = {"base": ("between", "nearest"), "distance": ("distance",)}
 
@@ -38,8 +41,9 @@ class CellPerturbation(Method):
     multiples and linear between them, as in a rounding; ``nearest`` is the distance to the nearer multiple. Within a distance it is Σ w·|v − a|, and
     each cell at risk is held to a value drawn from the key among all that its own levels leave it; ``within`` is 3/2 of its two levels at least.
     ``knowledge``: what attackers are taken to read out of a value, ``strict`` (the safe one) or ``paper``, see publication/knowledge.py. ``grid``:
-    publish multiples of it, such as 1 for counts; None: the continuous optimum, with as many decimals as that takes. ``ignore_levels`` perturbs
-    without a look at the levels.
+    publish multiples of it, such as 1 for counts; None: the continuous optimum, with as many decimals as that takes. ``max_steps``: where nothing
+    between neighbouring multiples protects, a rounding up to so many bases away (one number, one a level of sums, or ``"auto"``, what the command
+    line and jobs take) is given, told as a perturbation within so many bases. ``ignore_levels`` perturbs without a look at the levels.
 
     >>> from cellward import Table
     >>> p = CellPerturbation(base=5).protect(Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]))
@@ -73,6 +77,13 @@ class CellPerturbation(Method):
         "between: costs as in a rounding; nearest: the distance to the nearer multiple; within a distance: distance.",
     )
     grid: Any = option(None, Grid(), "Publish multiples of this, such as 1; none: the optimum with its decimals.")
+    max_steps: Any = option(
+        1,
+        Steps(MOST_STEPS),
+        "Where nothing between neighbouring multiples protects, give a rounding up to so many bases away, within which values then are; one number, "
+        "one a level of sums (0=1,1=2), or auto: as few as are found.",
+        unsaid="auto",
+    )
     ignore_levels: bool = option(False, Flag(), "Perturb without a look at the table's protection levels.")
 
     def __post_init__(self) -> None:
@@ -98,7 +109,8 @@ class CellPerturbation(Method):
         return "base" if self.within is None else "distance"
 
     @property
-    def _amount(self) -> Any:
+    def amount(self) -> Any:
+        """The base or the distance, as given."""
         given = self.within if self.form == "distance" else self.base
         return 5 if given is None else given
 
@@ -113,7 +125,7 @@ class CellPerturbation(Method):
 
     def _too_near(self, instance: Instance) -> str | None:
         """The cell whose levels leave less than twice their span to draw its value from: whoever knows their rule would come too near (model.md)."""
-        amount = np.where(instance.sensitivity.fixed, 0, amounts(instance, self._amount, "within"))
+        amount = np.where(instance.sensitivity.fixed, 0, amounts(instance, self.amount, "within"))
         worst, asks = (
             None,
             0,
@@ -138,12 +150,16 @@ class CellPerturbation(Method):
 
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The least perturbation that keeps every sum and meets every level; or that there is none."""
+        return self.attempt(instance, budget, key).solve()
+
+    def attempt(self, instance: Instance, budget: Budget, key: bytes) -> PerturbationAttempt:
+        """These options on the intervals of one instance."""
         from cellward.protect.perturbation.attempt import PerturbationAttempt  # loads scipy
 
-        return PerturbationAttempt(self, instance, budget, key, self._intervals(instance)).solve()
+        return PerturbationAttempt(self, instance, budget, key, self._intervals(instance))
 
     def _intervals(self, instance: Instance) -> PerturbationIntervals:
-        amount = amounts(instance, self._amount, "within" if self.form == "distance" else "base")
+        amount = amounts(instance, self.amount, "within" if self.form == "distance" else "base")
         return PerturbationIntervals.of(instance, self.form, amount)
 
     def unreachable(self, instance: Instance) -> list[tuple[Requirement, str]]:
@@ -159,9 +175,15 @@ class CellPerturbation(Method):
         """The options."""
         return {**self.stated(instance), "knowledge": self.knowledge}
 
+    def agrees(self, said: Mapping[str, Any], instance: Instance) -> bool:
+        """As asked for, or further where that was allowed."""
+        from cellward.protect.perturbation.further import agrees_further  # loads scipy
+
+        return super().agrees(said, instance) or agrees_further(self, said, instance)
+
     def stated(self, instance: Instance) -> dict[str, Any]:
         """The options as the public may read them."""
-        given = self._amount
+        given = self.amount
         given = by_level(instance.relations, given, "base") if isinstance(given, Mapping) else given
         out: dict[str, Any] = {"within" if self.form == "distance" else "base": stated(given)}
         out["objective"] = self.objective or OBJECTIVES[self.form][0]
@@ -181,7 +203,8 @@ class CellPerturbation(Method):
 
     @classmethod
     def notes(cls, result: Protection) -> list[str]:
-        """Cells may stay where they are, and the base or the distance may be too large."""
+        """Cells may stay where they are, the base or the distance may be too large, and values may have gone further than between multiples."""
         what = "base" if "base" in result.method else "within"
         out = unmoved(result, "are multiples of their base and " if what == "base" else "")
-        return out + beyond_every_value(result.instance, result.method[what], what)
+        out += beyond_every_value(result.instance, result.method[what], what)
+        return out + ([words] if isinstance(words := getattr(result.details, "words", None), str) else [])

@@ -17,6 +17,7 @@ import numpy as np
 from cellward.errors import InputError
 from cellward.exact import Ints
 from cellward.instance import by_level
+from cellward.protect.option import MOST_STEPS
 from cellward.protect.rounding.rounded_leaves import FEWER, PASSES, QUICK, rounded_leaves
 from cellward.protection import Protection
 from cellward.table.relations import Relations
@@ -25,7 +26,6 @@ from cellward.table.table import Table
 if TYPE_CHECKING:
     from cellward.protect.rounding.attempt import RoundingAttempt
 
-MOST_STEPS = 100
 FEW_CELLS = 4000
 """Up to so many cells every rung is tried; in larger tables rounded leaves come next."""
 MOST_FOR_SUMS = 3
@@ -75,7 +75,8 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     if first.publication is not None:
         return first
     last, steps = first, attempt.steps
-    if first.status == "infeasible" and not whole.stopped:
+    begin = look.table if whole.over else _start(attempt, FEWER if attempt.levels else PASSES) if large else None
+    if first.status == "infeasible" and begin is None and not whole.stopped:
         for steps in _further(attempt, large=large):
             more = None if whole.left is None else MORE_SHARE * whole.left
             whole.watch.anew()
@@ -84,7 +85,7 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
                 return _tightened(attempt, last)
             if last.status != "infeasible":
                 break
-    start = look.table if whole.over else _start(attempt, FEWER if attempt.levels else PASSES)
+    start = begin if large else None if whole.over else _start(attempt, FEWER if attempt.levels else PASSES)
     away = None if start is None else np.abs(start - attempt.instance.a) // attempt.base + 1
     if start is None or away is None or int(away.max(initial=1)) > MOST_STEPS:
         return replace(attempt, steps=steps).solve() if last.status == "infeasible" else last

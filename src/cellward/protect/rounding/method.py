@@ -19,10 +19,10 @@ from cellward.protect.lattice.model import check_grid
 from cellward.protect.lattice.problem import LatticeEngine
 from cellward.protect.method import BatchRun, Method, Parameter, TauArgus
 from cellward.protect.named_cells import named_cells
-from cellward.protect.option import Amount, Cells, Flag, Steps, Word, option
+from cellward.protect.option import MOST_STEPS, Amount, Cells, Flag, Steps, Word, option
 from cellward.protect.perturbation.method import CellPerturbation
 from cellward.protect.rounding.attempt import RoundingAttempt
-from cellward.protect.rounding.ladder import MOST_STEPS, climb, stated_steps, steps_in_words, within
+from cellward.protect.rounding.ladder import climb, stated_steps, steps_in_words, within
 from cellward.protect.rounding.small import small_blocks
 from cellward.protect.unmoved import unmoved
 from cellward.protection import Protection
