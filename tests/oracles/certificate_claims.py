@@ -103,7 +103,11 @@ def misperturbed(r: Reading) -> bool:
     for i, (a, q, own) in enumerate(zip(r.a, r.knowledge["amount"], r.sets, strict=True)):
         least, most = r.lower[i], r.upper[i]
         if r.knowledge["form"] == "distance":
-            low, high, least = a - q, a + q, None if least is None else min(least, 0)  # a count of at least 1 may become 0
+            low, high, least = (
+                a - q,
+                a + q,
+                None if least is None else min(least, 0),
+            )  # a count of at least 1 may become 0
         else:
             low, high = (a // q * q, -(-a // q) * q) if q else (a, a)
         low, high = low if least is None else max(low, least), high if most is None else min(high, most)

@@ -111,7 +111,7 @@ class Certificate:
     def save(self, path: str | Path) -> Path:
         """Write the file whole or not at all; the same certificate gives the same bytes."""
         packed = io.BytesIO()
-        with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6, mtime=0) as out:
+        with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=3, mtime=0) as out:
             out.write(self.text)
         return write_whole(Path(path), packed.getvalue(), confidential=True)
 

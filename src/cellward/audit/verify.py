@@ -21,6 +21,8 @@ import os
 import re
 import sys
 import zlib
+from bisect import bisect_left
+from collections import defaultdict
 from fractions import Fraction
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
@@ -678,8 +680,7 @@ def check_witnesses(
     for j, row in enumerate(c.rows if c.witnesses else []):
         for i, coef in row:
             terms_of[i].append((j, coef))
-    own_moves = [one.own.items() for one in attackers]  # of which those count that are narrower than the box
-    tight = [{i: (x - c.a[i], y - c.a[i]) for i, (x, y) in own if x > lo[i] or y < hi[i]} for own in own_moves]
+    ruling_out = _Knowers(c, lo, hi, attackers)
     for w, part in enumerate(c.witnesses):
         denominator, leaf, difference, covers = _entries(part, "witness", "denominator", "leaf", "difference", "covers")
         d, leaves = _whole(denominator, "denominator of witness", 1), _indices(leaf, "leaf of witness", c.n)
@@ -687,22 +688,52 @@ def check_witnesses(
         _need(0 not in delta.values(), f"witness {w} moves a leaf by 0")
         _complete(c, delta, terms_of, by, w)
         inside = all(lo[i] * d <= c.a[i] * d + x <= hi[i] * d for i, x in delta.items())
-        last = -1
+        against, last = ruling_out.of(delta, d) if inside else set(), -1
         for cover in _of(list, covers, "covers of witness"):
             numbers = _numbers(cover, "an entry of covers")
             rising = numbers and last < numbers[0] < len(attackers)
             _need(rising, f"witness {w} does not cover attackers in increasing order")
             last, *cells = numbers
-            (whole, _, _, must), own = attackers[last], tight[last]
-            c.pay(5 * min(len(own), len(delta)), listed=len(cells))
-            possible = all(own[i][0] * d <= delta[i] <= own[i][1] * d for i in own.keys() & delta.keys())
-            _need(inside and possible and (d == 1 or not whole), f"attacker {last} can rule out witness {w}")
+            whole, _, _, must = attackers[last]
+            c.pay(5, listed=len(cells))
+            possible = inside and last not in against and (d == 1 or not whole)
+            _need(possible, f"attacker {last} can rule out witness {w}")
             _need(len(must.keys() & set(cells)) == len(cells), f"witness {w} covers a cell twice, or one in vain")
             for i in cells:
                 (low, high), moved = reached[last].get(i, (0, 0)), delta.get(i, 0)
                 moved = moved if d == 1 else Fraction(moved, d)
                 reached[last][i] = min(low, moved), max(high, moved)
     return reached
+
+
+class _Knowers:
+    """By cell: what attackers know of it beyond the box, least and greatest moves in order, each with its attacker."""
+
+    def __init__(self, c: Certificate, lo: list[Any], hi: list[Any], attackers: list[Attacker]) -> None:
+        self.c = c
+        self.falls: dict[int, list[tuple[Any, int]]] = defaultdict(list)
+        self.rises: dict[int, list[tuple[Any, int]]] = defaultdict(list)
+        for k, one in enumerate(attackers):
+            for i, (low, high) in one.own.items():
+                if low > lo[i]:
+                    self.falls[i].append((low - c.a[i], k))
+                if high < hi[i]:
+                    self.rises[i].append((high - c.a[i], k))
+        for moves in (*self.falls.values(), *self.rises.values()):
+            moves.sort()
+
+    def of(self, delta: dict[int, int], d: int) -> set[int]:
+        """The attackers who can rule Δ/d out."""
+        found: set[int] = set()
+        self.c.pay(5 * len(delta))
+        for i, x in delta.items():
+            known = self.falls.get(i) if x < 0 else self.rises.get(i)
+            if known:  # low > x/d for whole low where low > ⌊x/d⌋, and high < x/d where high < ⌈x/d⌉; moves of 0 are within what anybody knows
+                at = bisect_left(known, (x // d + 1 if x < 0 else -(-x // d), -1))
+                beyond = known[at:] if x < 0 else known[:at]
+                self.c.pay(len(beyond))
+                found.update([k for _, k in beyond])
+        return found
 
 
 def _complete(c: Certificate, delta: dict[int, int], terms_of: list[list[Any]], by: Definitions, w: int) -> None:

@@ -45,13 +45,13 @@ class AnyTable:
 
 
 def any_table(problem: LatticeProblem, budget: Budget, searcher: Adapter = solve_cpsat) -> Found:
-    """The one that is known, if it is one of this problem, or the first found; with the cheapest choices cell by cell as bound."""
+    """The one that is known, if it is one of this problem, one near it if only rows are missed, or the first found; with the cheapest choices cell by
+    cell as bound."""
     known = problem.model.known
-    if known is not None:
-        x = problem.model.steps_of(known)
-        fits = all(int(row.coef @ x[row.column]) >= row.least for row in problem.rows)
-        if fits and np.array_equal(problem.model.values(x), known):
+    if known is not None and np.array_equal(problem.model.values(x := problem.model.steps_of(known)), known):
+        if all(int(row.coef @ x[row.column]) >= row.least for row in problem.rows):
             return Found("feasible", KNOWN, x, problem.model.least())
+        return near_table(problem, x, budget, searcher)
     question, _, _ = question_of_all(problem, np.arange(problem.size))
     return _found(problem, question, np.zeros(problem.size), None, budget, searcher)
 

@@ -40,9 +40,11 @@ LEAST_GAIN = 1e-4
 MOST_NO_GOODS = 3000
 LARGE = 4000
 """Columns from which a second search is too dear, if the equations are no network: the first one is made with the levels in view."""
-SOME_SHARE, MEND_SHARE, BETTER_SHARE, AUDIT_SHARE = 0.6, 0.3, 0.5, 0.85
+SOME_SHARE, MEND_SHARE, BETTER_SHARE, AUDIT_SHARE = 0.6, 0.3, 0.8, 0.85
 """Of the time left, the part of the search for some table, of that for one near it, of that for a better one, and the part that showing the levels of
 one table may take."""
+FAR_OFF = 0.075
+"""Where a table has more than this share of its cells beyond the multiples next to the true values, a better one is not looked for among these."""
 LEAST_S, SHOWN_AGAIN = 2.0, 1.3
 """Less than this is too little for a better table, which may take so many times longer to be shown than the first."""
 
@@ -56,6 +58,8 @@ class ProtectedSearch:
     audited: Audited
     budget: Budget
     engines: Sequence[LatticeEngine] = ENGINES
+    first_share: float = 1.0
+    """The part of the time in which some table must be shown to protect; better ones are looked for in all of it."""
     rows: list[Row] = field(default_factory=list)
     cuts: int = 0
     no_goods: int = 0
@@ -68,6 +72,11 @@ class ProtectedSearch:
     missing: str = ""
     """What the last table cut off by itself failed in."""
     _seen: set[bytes] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.whole = self.budget
+        if self.budget.left is not None and self.first_share < 1.0:
+            self.budget = self.budget.part(self.first_share * self.budget.left)
 
     def solve(self) -> Found:
         """The least protected rounding, or what the limit left of it."""
@@ -112,29 +121,52 @@ class ProtectedSearch:
         began = self.budget.spent
         if not self._protects(some):
             some = self._of(problem, self._mended(problem, some))
-        safe, took = self.last, self.budget.spent - began
-        if not self._protects(some):
-            return some
-        better = self._better(problem, some, took)
-        if better is None or self._protects(better):
-            return some if better is None else better
-        self.last = safe
-        return replace(some, bound=better.bound, multipliers=better.multipliers)
+        took = self.budget.spent - began
+        return self._improved(problem, some, took) if self._protects(some) else some
+
+    def _improved(self, problem: LatticeProblem, some: Found, took: float) -> Found:
+        """The best that the time allows, among the multiples next to the true values first, of a table that took so many seconds to be shown."""
+        assert some.x is not None
+        for better_of in (self._nearer(problem, some.x), problem):
+            safe, better = self.last, None if better_of is None else self._better(better_of, some, took)
+            if better is None:
+                continue
+            if self._protects(better):
+                return better
+            self.last = safe
+            some = replace(some, bound=better.bound, multipliers=better.multipliers)
+        return some
+
+    def _nearer(self, problem: LatticeProblem, x: Ints) -> LatticeProblem | None:
+        """The problem of the multiples next to the true values, where a table is not far from these."""
+        near = self.model.around
+        if problem.model is not self.model or near is self.model:
+            return None
+        v = self.model.values(x)
+        beyond = (v < near.allowed.lo) | (v > near.allowed.hi)
+        return LatticeProblem(near, self._rows_of(near)) if float(np.mean(beyond)) <= FAR_OFF else None
 
     def _better(self, problem: LatticeProblem, some: Found, took: float) -> Found | None:
         """A better table than one that took so many seconds to be shown; None where there is no time to show another, or none was found."""
         assert some.x is not None
-        left = self.budget.left or 0.0
+        left = self.whole.left or 0.0
         spare = min(BETTER_SHARE * left, left - SHOWN_AGAIN * took)
         if spare < LEAST_S:
             return None
-        known = replace(problem.model, known=self.model.values(some.x))
+        known = (
+            replace(problem.model, known=self.model.values(some.x)) if problem.model is self.model else problem.model
+        )
         if len(known.columns) != len(problem.model.columns):
             known = problem.model
-        found = solve(LatticeProblem(known, problem.rows), self.budget.part(spare), self.engines)
+        found = solve(LatticeProblem(known, problem.rows), self.whole.part(spare), self.engines)
         named = replace(found, engine=found.engine.replace(KNOWN, some.engine))
         better = self._of(problem, named)
-        return None if better.x is None or np.array_equal(better.x, some.x) else better
+        if better.x is None or np.array_equal(better.x, some.x) or self._cost(better.x) >= self._cost(some.x):
+            return None
+        return better
+
+    def _cost(self, x: Ints) -> int:
+        return self.model.objective(self.model.values(x))
 
     def _mended(self, problem: LatticeProblem, found: Found) -> Found:
         """The table changed around levels that it is not shown to meet, again and again."""

@@ -57,7 +57,7 @@ class RoundingAttempt(Attempt):
     explains: bool = True
     """Whether what cannot hold together is looked for where nothing exists."""
     first_share: float = 1.0
-    """The part of the time in which large tables must have a first rounding."""
+    """The part of the time in which large tables must have a first rounding, shown to protect where levels are asked."""
 
     def solve(self) -> Protection:
         """What comes of it."""
@@ -133,7 +133,8 @@ class RoundingAttempt(Attempt):
             reason = f"the levels of single cells leave no rounding: {why}{self._remedy}"
             return self.infeasible(reason, "levels of single cells")
         told = self._telling(narrowed)
-        search = ProtectedSearch(narrowed, watched, partial(self._tried, model), told, self.engines)
+        tried = partial(self._tried, model)
+        search = ProtectedSearch(narrowed, watched, tried, told, self.engines, self.first_share)
         if conflict := of_level_rows(narrowed, search.level_rows):
             return self._no_levels("what follows from one sum after the other", conflict)
         found = search.solve()

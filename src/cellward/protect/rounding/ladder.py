@@ -33,7 +33,7 @@ MOST_FOR_SUMS = 3
 FIRST_SHARE, MORE_SHARE = 0.4, 0.9
 """The part of the time left in which a first rounding to neighbouring multiples must be found, and that for each number of steps after it."""
 WIDER_SHARE = 0.6
-"""The part of the time left for two steps of all cells, where levels of a large table are asked."""
+"""The part of the time left in which two steps of all cells must be shown to protect, where levels of a large table are asked."""
 UNLIKELY, UNLIKELY_SHARE, ALONE_SHARE = 0.075, 0.1, 0.03
 """Where rounded leaves leave more than this share of the cells a base or more off, neighbouring multiples have this part of the time: tables of five
 dimensions leave 10 to 14 % and seem to have no such rounding, tables of three and four 3 to 6 %. And where small counts alone are rounded."""
@@ -98,8 +98,7 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     if whole.over:
         found = begun.taken(start)
         return last if attempt.levels and found.protected is False else found
-    limit = WIDER_SHARE * whole.left if wider and whole.left is not None else None
-    found = replace(begun, budget=whole.part(limit)).solve()
+    found = replace(begun, first_share=WIDER_SHARE if wider else 1.0).solve()
     if found.publication is None and wider and not whole.over:
         whole.watch.anew()
         found = replace(begun, steps=begun.steps + 1).solve()
