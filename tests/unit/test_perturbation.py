@@ -179,6 +179,27 @@ def test_cells_around_a_level_that_is_missed_are_drawn_again(monkeypatch):
     assert np.array_equal(p.scaled[:2], first.scaled[:2])
 
 
+@pytest.mark.parametrize(("within", "kept"), [(12, 8), (15, 11)])
+def test_totals_keep_off_the_ends_of_their_intervals_where_many_levels_are_judged(monkeypatch, within, kept):
+    """As far as the largest level; without it totals of drawn cells sit wherever these leave them."""
+    table = asking(cw.Table.from_array([[20, 50, 10], [18, 29, 22], [17, 32, 12]]), range(3), 4, 4)
+    monkeypatch.setattr(attempt, "MANY", 1)
+    free = [i for i in range(table.cells) if i not in range(3)]
+    p = [cw.CellPerturbation(within=within).protect(table, key=key_of(k)) for k in range(20)]
+    assert all(np.abs(each.scaled - each.instance.a)[free].max() <= kept for each in p)
+    monkeypatch.setattr(attempt.PerturbationAttempt, "_off_the_ends", lambda _self, lo, hi, _places: (lo, hi))
+    plain = [cw.CellPerturbation(within=within).protect(table, key=key_of(k)) for k in range(20)]
+    assert any(np.abs(each.scaled - each.instance.a)[free].max() > kept for each in plain)
+
+
+def test_ends_are_taken_after_all_where_nothing_else_adds_up(monkeypatch):
+    """Two cells that cannot move the same way far, and a total that has to."""
+    table = asking(cw.Table.from_equations([10, 10, 20], [[1, 1, -1]]), [0, 1], 4, 0)
+    monkeypatch.setattr(attempt, "MANY", 1)
+    monkeypatch.setattr(attempt.PerturbationAttempt, "_off_the_ends", lambda _self, lo, hi, _places: (lo - 50, lo - 50))
+    assert cw.CellPerturbation(within=12).protect(table, key=key_of(1)).protected
+
+
 def test_drawn_values_are_on_the_grid():
     table = asking(cw.Table.from_array(SMALL), [5, 6, 9], 0, 0)
     for k in range(10):

@@ -35,6 +35,8 @@ LONGER = 1.2
 """A base that was not decided is tried again with so many times the seconds it had, or not at all."""
 WIDENINGS = (1, 2, 4)
 """A distance that does not do is tried so many times as large."""
+WITH_ROOM = 2
+"""Where no distance was decided, so many times the least is proposed."""
 MOST_STEPS = 10
 """With more steps than these hardly anything is left of the grid; they are not looked at."""
 NAMED = 2
@@ -103,7 +105,7 @@ class _Adviser:
             "base_found": rounded.found is not None,
             "base_proven": rounded.proven,
             "least_base": self._units(self._least) if asks else None,
-            "distance": _distance(others),
+            "distance": self._distance(others),
             "least_distance": self._units(self.single.asked.least_distance) if asks else None,
             "table": tuple(rows),
             "levels": tuple(self._level(need) for need in self.needs),
@@ -246,6 +248,15 @@ class _Adviser:
                 break
         return out
 
+    def _distance(self, trials: Iterable[Trial]) -> Any:
+        """The first distance for all cells that protects; else, where one was not decided, twice the least: with more room one is found sooner."""
+        within = [(one.answer, one.method.within) for one in trials if isinstance(one.method, CellPerturbation)]
+        whole = [(answer, given) for answer, given in within if not isinstance(given, dict)]
+        found = next((given for answer, given in whole if answer == "protects"), None)
+        if found is None and any(answer in OPEN for answer, _ in whole):
+            return self._units(round_up(WITH_ROOM * max(self.single.asked.least_distance, 1)))
+        return found
+
     def _near_confirmed(self, near: list[Trial]) -> Iterator[Trial]:
         """The same against all attackers; and within one distance a level of sums, where they differ."""
         yield from near[:-1]
@@ -275,13 +286,6 @@ class _Adviser:
             return LevelRow(need.level, need.cells, 0, None, None)
         base, distance = self._units(need.base), self._units(need.distance)
         return LevelRow(need.level, need.cells, need.asking, base, distance, self.instance.labels.name(need.cell))
-
-
-def _distance(trials: Iterable[Trial]) -> Any:
-    """The first distance for all cells that protects, or does against the public, or else is not ruled out."""
-    within = [(one.answer, one.method.within) for one in trials if isinstance(one.method, CellPerturbation)]
-    whole = [(answer, given) for answer, given in within if not isinstance(given, dict)]
-    return next((given for wanted in ("protects", *OPEN[::-1]) for answer, given in whole if answer == wanted), None)
 
 
 def _changes(by_level: dict[int, int]) -> dict[int, int]:

@@ -164,17 +164,22 @@ class PerturbationAttempt(Attempt):
         """The least table with the values drawn, as the auditor shows its levels; None where that comes to no end.
 
         He shows at once what would be a linear program for every level of every attacker here. Where he misses one, the cells around it are drawn
-        once more: what is published is drawn from all that protects.
+        once more: what is published is drawn from all that protects. Cells that are not drawn, totals above all, keep off the ends of their
+        intervals as far as the largest level asks, where that can be: a total at an end would let nothing below it move that way.
         """
         r, times = self.instance.relations, np.zeros(self.instance.cells, np.int64)
+        ends = self._off_the_ends(lo, hi, places)
         for _ in range(MOST_DRAWS):
             if self.budget.over:
                 break
             drawn = self._drawn(lo, hi, places, times)
-            found = CuttingPlanes(self.intervals, self._costs, [], self.budget, lo, hi, drawn).solve()
+            found = CuttingPlanes(self.intervals, self._costs, [], self.budget, *ends, drawn).solve()
+            if found.status == "infeasible" and ends[0] is not lo:
+                ends = lo, hi
+                found = CuttingPlanes(self.intervals, self._costs, [], self.budget, *ends, drawn).solve()
             if found.v is None or found.status != "optimal":
                 return None
-            made = next(self._published(found, *(found.between or (lo, hi)), places), None)
+            made = next(self._published(found, *(found.between or ends), places), None)
             if made is None or made.protected is not False:
                 return made
             around = np.isin(r.row, r.row[np.isin(r.indices, made.unshown)])
@@ -182,6 +187,23 @@ class PerturbationAttempt(Attempt):
                 break
             times[np.unique(r.indices[around])] += 1
         return None
+
+    def _off_the_ends(self, lo: Ints, hi: Ints, places: int) -> tuple[Ints, Ints]:
+        """Less room for cells that are not drawn: the largest level away from the ends of their intervals, or half the way."""
+        drawn, amount, a = self._drawn(lo, hi, places), self.intervals.amount, self.instance.a
+        own = [
+            self.instance.sensitivity.levels,
+            *(k.wanted(self.instance.sensitivity.levels) for k in self.instance.attackers),
+        ]
+        largest = max(
+            (int(part.max(initial=0)) for levels in own for part in (levels.lpl, levels.upl, levels.spl)), default=0
+        )
+        near = np.maximum(amount - largest, amount // 2)
+        low, high = np.maximum(lo, a - near), np.minimum(hi, a + near)
+        kept = low > high
+        if drawn is not None:
+            kept[drawn[0]] = True
+        return np.where(kept, lo, low), np.where(kept, hi, high)
 
     def _start(self, places: int) -> Protection | None:
         """A protected table without the linear program of the whole: a rounding to the same multiples, or the least on the grid with nothing held."""
