@@ -21,6 +21,8 @@ from cellward.solve.budget import Budget
 PARTS, FEW_PARTS, LARGE = 20, 6, 20_000
 """The public's cells are taken in about so many parts, in fewer where the table is large."""
 LEAST_PART = 3
+EACH, FEWER = 0.02, 4
+"""A table may take this part of the time left; where it takes longer, so many times fewer goals are tried together."""
 GAIN = 0.2
 """Free tables are looked for as long as each shows this part of what is open."""
 KNOWN = 0.9
@@ -108,8 +110,10 @@ class Construction:
     def _pay(self, chosen: Bools, room: Floats, way: int) -> None:
         """Tables that move other cells too, a part of the goals at a time."""
         size: int | None = None
+        left = np.ones(len(self.pattern), bool)
         while not self.budget.over:
             goals = self._goals(chosen, room, way)
+            goals = goals.take(left[goals.cell])
             if not len(goals.cell):
                 return
             if size is None:
@@ -117,13 +121,22 @@ class Construction:
             picked = goals.take(self._apart(goals, size))
             rooms = self._around(picked, room)
             cost = np.where(self.pattern, 0.0, self.cost)
-            z = self.lp.hard(cost, rooms, picked)
-            if z is None:
+            z = self.lp.hard(cost, rooms, picked, part := self._one_of_many)
+            if z is None and not part.over:
                 picked = self._possible(picked, room)
-                z = self.lp.hard(cost, room, picked) if len(picked.cell) else None
-            if z is None or not self._take(self._leaner(z, cost, rooms, picked)):
-                return
-            self._push(chosen, room, way)
+                z = self.lp.hard(cost, room, picked, part := self._one_of_many) if len(picked.cell) else None
+            if z is not None and self._take(self._leaner(z, cost, rooms, picked)):
+                self._push(chosen, room, way)
+            elif size == 1 or not (z is not None or part.over):
+                left[picked.cell if size == 1 else goals.cell] = False
+            else:
+                size = max(size // FEWER, 1)
+
+    @property
+    def _one_of_many(self) -> Budget:
+        """The time for one table, where there is a limit: many of them are needed."""
+        left = self.budget.left
+        return self.budget.part(None if left is None else left * EACH)
 
     def _push(self, chosen: Bools, room: Floats, way: int) -> None:
         """Tables that move withheld cells alone."""

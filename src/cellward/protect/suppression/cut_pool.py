@@ -5,8 +5,8 @@ Legend: a cut is Σ coef·x ≥ least, x_i = 1 where cell i is withheld; u ≥ 0
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any
 
@@ -73,6 +73,29 @@ class CutPool:
                 self.refuted |= sum(coef for coef in made.row.values() if coef > 0) < made.least
         return many
 
+    def covers(self, x: Floats) -> Iterator[CapacityCut]:
+        """Of each cut with room for it: the cells that these x withhold furthest, as long as the others are asked for anything, count as withheld.
+
+        Where Σ coef·x ≥ least and cells A give less than least, the others give what is left: Σ_(i ∉ A) min(coef, left)·x ≥ left.
+        """
+        for cut, made in zip(tuple(self.stated), tuple(self.derived), strict=True):
+            if cut.covered or cut.sense == "bridge":
+                continue
+            cells = np.fromiter(made.row, np.int64, len(made.row))
+            coef = np.fromiter(made.row.values(), float, len(made.row)) / made.least
+            order = np.lexsort((cells, -x[cells]))
+            cells, coef = cells[order], coef[order]
+            left = 1 - np.cumsum(coef)
+            most = int(np.argmax(np.append((left <= HAIR) | (x[cells] <= HAIR), True)))
+            best, covered = HAIR, 0
+            for k in range(1, most + 1):
+                least = left[k - 1]
+                short = 1 - float(np.minimum(coef[k:], least) @ x[cells[k:]]) / least
+                if short > best:
+                    best, covered = short, k
+            if covered:
+                yield replace(cut, covered=tuple(sorted(cells[:covered].tolist())))
+
     def content(self, cut: CapacityCut) -> Mapping[str, Any]:
         """A cut as the certificate states it, but for the attacker's name."""
         used = sorted(cut.multipliers)
@@ -83,6 +106,7 @@ class CutPool:
             "scale": cut.scale,
             "equation": [j for j, _ in used],
             "multiplier": [x for _, x in used],
+            **({"covered": list(cut.covered)} if cut.covered else {}),
         }
 
     def model(self, *, whole: bool = False, among: Bools | None = None) -> tuple[LinearModel, list[int]]:

@@ -20,7 +20,7 @@ from cellward.solve.outcome import Outcome
 
 STALLED, LITTLE = 3, 1e-4
 """The root is left after so many rounds in which the bound grows by no more than this part of itself."""
-FIRST_WORK, MOST_WORK = 1.0, 32.0
+FIRST_WORK, MOST_WORK = 4.0, 32.0
 """What CP-SAT may spend on a pattern, by its own measure; twice as much each time that brings none that is cheaper than the best, up to a limit."""
 FEW_CELLS = 2000
 """A pattern is sought among so many cells; among twice as many each time that brings none that is cheaper."""
@@ -51,6 +51,7 @@ def cut_off(pool: CutPool, separation: Separation, x: Floats) -> int:
     problem = pool.problem
     for _ in range(2):
         new = pool.add(separation.capacity(x), x)
+        new += pool.add(pool.covers(x), x)
         new += pool.add(bridges(problem.instance.relations, problem.forced, pool.free, x), x)
         new = new or pool.add(separation.bridges(x), x)
         if new or not separation.quiet:

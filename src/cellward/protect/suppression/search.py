@@ -100,7 +100,9 @@ class _Search:
 
     def _separation(self) -> Separation:
         problem = self.problem
-        return Separation(problem.instance.relations, self.demand, problem.forced, self.pool.free, self.budget)
+        return Separation(
+            problem.instance.relations, self.demand, problem.forced, self.pool.free, problem.cost, self.budget
+        )
 
     def _safe(self, withheld: Bools) -> Bools | None:
         """A safe pattern that grew from this one, shown exactly."""
