@@ -110,6 +110,7 @@ class Construction:
     def _pay(self, chosen: Bools, room: Floats, way: int) -> None:
         """Tables that move other cells too, a part of the goals at a time."""
         size: int | None = None
+        first = paid = 0
         left = np.ones(len(self.pattern), bool)
         while not self.budget.over:
             goals = self._goals(chosen, room, way)
@@ -117,7 +118,7 @@ class Construction:
             if not len(goals.cell):
                 return
             if size is None:
-                size = max(-(-len(goals.cell) // (FEW_PARTS if self._large else PARTS)), LEAST_PART)
+                size = first = max(-(-len(goals.cell) // (FEW_PARTS if self._large else PARTS)), LEAST_PART)
             picked = goals.take(self._apart(goals, size))
             rooms = self._around(picked, room)
             cost = np.where(self.pattern, 0.0, self.cost)
@@ -126,7 +127,12 @@ class Construction:
                 picked = self._possible(picked, room)
                 z = self.lp.hard(cost, room, picked, part := self._one_of_many) if len(picked.cell) else None
             if z is not None and self._take(self._leaner(z, cost, rooms, picked)):
-                self._push(chosen, room, way)
+                paid += size
+                if (
+                    paid >= first
+                ):  # what is withheld now may show more: worth asking for as many goals as were to be paid for at once
+                    self._push(chosen, room, way)
+                    paid = 0
             elif size == 1 or not (z is not None or part.over):
                 left[picked.cell if size == 1 else goals.cell] = False
             else:

@@ -15,7 +15,7 @@ import numpy as np
 from cellward.audit.derived_cut import DerivedCut
 from cellward.audit.pattern_bound import Cuts
 from cellward.errors import SolverError
-from cellward.exact import Bools, Floats
+from cellward.exact import Bools, Floats, Ints
 from cellward.protect.suppression.problem import CapacityCut, SuppressionProblem
 from cellward.publication.allowed import AllowedSet
 from cellward.solve.ask import ask
@@ -185,6 +185,38 @@ class CutPool:
             # Rounded down: what is left out for being too dear must be.
             dearer[i] = max(0, scale * int(cost[i]) - g) // scale
         return max(0, -(-(right - over) // scale)), weights, scale, dearer
+
+    def repaired(self, withheld: Bools) -> Bools | None:
+        """A pattern near this one that keeps all cuts: cells that give most of what is missing for their cost join it, dear ones that all cuts spare
+        leave it."""
+        rows, cells, coefs, least = self._entries()
+        out, free = withheld.copy(), self.free & (self.problem.cost > 0)
+        n, price = len(out), np.maximum(self.problem.cost, 1).astype(float)
+        while True:
+            missing = least - np.bincount(rows, coefs * out[cells], minlength=len(least))
+            at = (missing[rows] > HAIR) & ~out[cells] & self.free[cells] & (coefs > 0)
+            if not (missing > HAIR).any():
+                break
+            if not at.any():
+                return None
+            gain = np.bincount(cells[at], np.minimum(coefs[at] / missing[rows[at]], 1.0), minlength=n)
+            out[int(np.argmax(gain / price))] = True
+        spare = -missing
+        order = np.argsort(cells, kind="stable")
+        end = np.searchsorted(cells[order], np.arange(n + 1))
+        for i in sorted(np.flatnonzero(out & free).tolist(), key=lambda i: (-self.problem.cost[i], i)):
+            mine = order[end[i] : end[i + 1]]
+            if np.all(spare[rows[mine]] >= coefs[mine] - HAIR):
+                out[i] = False
+                spare[rows[mine]] -= coefs[mine]
+        return out
+
+    def _entries(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """The cuts by row, cell and coefficient, each divided by its right-hand side, and what each asks."""
+        rows = np.repeat(np.arange(len(self.derived)), [len(cut.row) for cut in self.derived])
+        cells = np.array([i for cut in self.derived for i in cut.row], np.int64)
+        coefs = np.array([coef / max(cut.least, 1) for cut in self.derived for coef in cut.row.values()], float)
+        return rows, cells, coefs, np.array([float(cut.least > 0) for cut in self.derived])
 
     def kept_by(self, withheld: Bools) -> bool:
         """Whether a pattern keeps all cuts."""

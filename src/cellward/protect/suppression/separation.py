@@ -29,8 +29,8 @@ NEAR = 1e-6
 NESTED = 3
 """Cuts of one requirement at one point."""
 SENSES, SLIDE = ("up", "down", "slide"), 2
-ORDERS, GROWN = 4, 30
-"""Orders in which cells join a whole point, the cheapest first in the one, and steps of each."""
+ORDERS, GROWN, GROWTHS = 4, 30, 40
+"""Orders in which cells join a whole point, the cheapest first in the one, and steps of each; and how often they do at one point."""
 MOST, ASKED = 300, 300
 """Cuts of one point, and questions where some are found, but for those of the last requirement."""
 FEW, TURNS = 1000, 6
@@ -52,12 +52,14 @@ class Separation:
         self.tables = CheapestWitness(relations, budget)
         self.quiet: set[tuple[int, int]] = set()
         """Ways of entries that the last points reached: they are not asked again until all others do too."""
+        self.growths = GROWTHS
         self.rng = np.random.default_rng(0)
         self.first = 0
         """The entry that is asked first: where the last point's were enough."""
 
     def capacity(self, x: Floats) -> Iterator[CapacityCut]:
         """For ways of entries that these x do not reach, the cuts of their prices, up to a number; those that were reached before are asked last."""
+        self.growths = GROWTHS
         d, found, many, active, shown = self.demand, 0, 0, self._active(x), self._shown(x)
         levels = (d.upl, d.lpl, d.wide)
         for asked in (False, True):
@@ -125,7 +127,9 @@ class Separation:
             if prices is None:
                 return
             yield self._asked(e, way, prices)
-            for turn in range(ORDERS if whole else 0):
+            turns = min(ORDERS if whole else 0, self.growths)
+            self.growths -= turns
+            for turn in range(turns):
                 order = self.cost * self.rng.uniform(0.5, 2.0, len(x)) ** turn
                 yield self._grown(e, way, level, x, prices, order)
             if nested + 1 < NESTED:
