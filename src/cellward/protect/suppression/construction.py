@@ -123,9 +123,11 @@ class Construction:
             rooms = self._around(picked, room)
             cost = np.where(self.pattern, 0.0, self.cost)
             z = self.lp.hard(cost, rooms, picked, part := self._one_of_many)
-            if z is None and not part.over:
+            slow = _mostly_spent(part)
+            if z is None and not slow:
                 picked = self._possible(picked, room)
                 z = self.lp.hard(cost, room, picked, part := self._one_of_many) if len(picked.cell) else None
+                slow = _mostly_spent(part)
             if z is not None and self._take(self._leaner(z, cost, rooms, picked)):
                 paid += size
                 if (
@@ -133,7 +135,7 @@ class Construction:
                 ):  # what is withheld now may show more: worth asking for as many goals as were to be paid for at once
                     self._push(chosen, room, way)
                     paid = 0
-            elif size == 1 or not (z is not None or part.over):
+            elif size == 1 or (z is None and not slow):
                 left[picked.cell if size == 1 else goals.cell] = False
             else:
                 size = max(size // FEWER, 1)
@@ -320,3 +322,8 @@ class Construction:
     def withheld_cost(self) -> int:
         """What the pattern costs."""
         return int(self.problem.cost[self.pattern & ~self.problem.forced].sum())
+
+
+def _mostly_spent(part: Budget) -> bool:
+    """Whether an answer that did not come was stopped rather than refused."""
+    return part.time_limit_s is not None and part.spent > part.time_limit_s / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,13 +62,21 @@ def cut_off(pool: CutPool, separation: Separation, x: Floats) -> int:
     return 0
 
 
+@dataclass
+class Best:
+    """The cheapest safe pattern so far: whoever waits for the search has it at any moment."""
+
+    withheld: Bools
+    cost: int
+
+
 class Master:
-    """The search for the least pattern; ``best`` is safe, ``bound`` CP-SAT's word on what none costs less than."""
+    """The search for the least pattern from the ``best`` so far; ``bound`` CP-SAT's word on what none costs less than."""
 
     def __init__(
-        self, pool: CutPool, root: Relaxed, separation: Separation, best: Bools, grow: tuple[Safe, Safe], budget: Budget
+        self, pool: CutPool, root: Relaxed, separation: Separation, best: Best, grow: tuple[Safe, Safe], budget: Budget
     ) -> None:
-        self.pool, self.root, self.separation, self.best, self.budget = pool, root, separation, best, budget
+        self.pool, self.root, self.separation, self.found, self.budget = pool, root, separation, best, budget
         self.safe, self.leaner = grow
         separation.budget = budget
         self.cost = pool.problem.cost
@@ -113,8 +121,8 @@ class Master:
         """Take a safe pattern that costs less than the best, and say whether it did."""
         if found is None or self._of(found) >= self._of(self.best):
             return False
-        self.best = found
-        self.budget.found(float(self._of(found)))
+        self.found.withheld, self.found.cost = found, self._of(found)
+        self.budget.found(float(self.found.cost))
         return True
 
     def _spared(self) -> bool:
@@ -124,6 +132,11 @@ class Master:
         better = self._better(self.leaner(self.best))
         self.lean = self.best
         return better
+
+    @property
+    def best(self) -> Bools:
+        """The safe pattern."""
+        return self.found.withheld
 
     def _of(self, withheld: Bools) -> int:
         return int(self.cost[withheld].sum())
