@@ -41,6 +41,8 @@ TRIMMED = 0.3
 """The part of the time for that where cuts lead to better patterns too."""
 FEW, SEPARATED = 3000, 50_000
 """Levels of attackers alike up to which the first pattern is left to the cuts to better, and up to which cuts are sought by them."""
+MISSED, MORE = 10, 500
+"""Where tables that are no fractions leave so few cells to be shown, so many around them are withheld too."""
 MANY = 150_000
 """Levels of attackers alike from which their tables are left to the auditor."""
 
@@ -187,6 +189,10 @@ class _Search:
         if made.build():
             budget.found(float(made.withheld_cost()), None if self.root is None else float(self.root.bound))
             first, evidence, took = self._judged(made)
+            if evidence.cells and len(evidence.cells) <= MISSED:
+                around = made.lp.near(np.unique(evidence.cells), problem.candidate, MORE)
+                made.pattern |= around & problem.candidate
+                first, evidence, took = self._judged(made)
             if not evidence.missing:
                 if (
                     self._by_cuts and len(self.demand.cell) <= FEW
@@ -202,8 +208,7 @@ class _Search:
         evidence = self._shown(everything, made.pool.witnesses)
         if evidence.missing:
             return everything, evidence
-        withheld = closed(problem, self.judged, everything, evidence, budget)
-        return withheld, self._shown(withheld, ())
+        return closed(problem, self.judged, everything, evidence, budget)
 
     def _judged(self, made: Construction) -> tuple[Bools, Evidence, float]:
         """A pattern as it stands, what shows it, and how long that took."""
