@@ -21,8 +21,9 @@ from cellward.solve.budget import Budget
 PARTS, FEW_PARTS, LARGE = 20, 6, 20_000
 """The public's cells are taken in about so many parts, in fewer where the table is large."""
 LEAST_PART = 3
-EACH, FEWER = 0.02, 4
-"""A table may take this part of the time left; where it takes longer, so many times fewer goals are tried together."""
+EACH, FEWER, VAIN = 0.02, 4, 5
+"""A table may take this part of the time left; where it takes longer, so many times fewer goals are tried together, down to single ones until so many
+in a row are out of reach."""
 GAIN = 0.2
 """Free tables are looked for as long as each shows this part of what is open."""
 KNOWN = 0.9
@@ -55,6 +56,8 @@ class Construction:
         self.pool = WitnessPool(demand)
         self.among = among
         """Cells among which others are withheld first; None: all."""
+        self.slow = False
+        """Whether so many goals as were tried at first took too long."""
         self.vague: set[int] = set()
         """Entries reached by tables that were not brought to exact numbers."""
 
@@ -108,9 +111,9 @@ class Construction:
             self._pay(chosen, rooms, way)
 
     def _pay(self, chosen: Bools, room: Floats, way: int) -> None:
-        """Tables that move other cells too, a part of the goals at a time."""
+        """Tables that move other cells too, a part of the goals at a time; what cannot be reached so is left to others."""
         size: int | None = None
-        first = paid = 0
+        first = paid = vain = 0
         left = np.ones(len(self.pattern), bool)
         while not self.budget.over:
             goals = self._goals(chosen, room, way)
@@ -125,20 +128,21 @@ class Construction:
             z = self.lp.hard(cost, rooms, picked, part := self._one_of_many)
             slow = _mostly_spent(part)
             if z is None and not slow:
-                picked = self._possible(picked, room)
+                picked = self._possible(picked, room) if size > 1 else picked
                 z = self.lp.hard(cost, room, picked, part := self._one_of_many) if len(picked.cell) else None
                 slow = _mostly_spent(part)
             if z is not None and self._take(self._leaner(z, cost, rooms, picked)):
-                paid += size
-                if (
-                    paid >= first
-                ):  # what is withheld now may show more: worth asking for as many goals as were to be paid for at once
+                paid, vain = paid + size, 0
+                if paid >= first:  # as often as where all of these were paid for at once
                     self._push(chosen, room, way)
                     paid = 0
-            elif size == 1 or (z is None and not slow):
-                left[picked.cell if size == 1 else goals.cell] = False
+            elif size > 1 and (z is not None or slow):
+                size, self.slow = max(size // FEWER, 1), True
             else:
-                size = max(size // FEWER, 1)
+                left[picked.cell] = False
+                vain += 1
+                if size > 1 or vain == VAIN:
+                    return
 
     @property
     def _one_of_many(self) -> Budget:
@@ -206,7 +210,7 @@ class Construction:
 
     def _leaner(self, z: Floats, cost: Floats, room: Floats, goals: Goals) -> Floats:
         """A table that moves cheaper cells, by costs that fall with how far the last one moves each."""
-        for _ in range(1 if self._large else AGAIN):
+        for _ in range(1 if self._large or self.slow else AGAIN):
             again = self.lp.hard(cost / (np.abs(z) + 1), room, goals)
             if again is None or self._added(again) >= self._added(z):
                 break
