@@ -35,11 +35,14 @@ Safe = Callable[[Bools], Bools | None]
 spare."""
 
 
-def strengthened(pool: CutPool, root: Relaxed, separation: Separation, most: int, budget: Budget) -> Relaxed:
-    """The relaxation with cuts of attackers' prices, until they have none left, bring little, or prove what a pattern costs (``most``)."""
+def strengthened(
+    pool: CutPool, root: Relaxed, separation: Separation, most: int, budget: Budget, whole: Budget
+) -> Relaxed:
+    """The relaxation with cuts of attackers' prices, until they have none left, bring little, or prove what a pattern costs (``most``). The cuts of
+    the last round count even where the time for cuts is over, as long as the ``whole`` time is not."""
     little, separation.budget = 0, budget
     while not budget.over and root.bound < most and little < STALLED:
-        found = pool.relaxed(budget) if cut_off(pool, separation, root.x) else None
+        found = pool.relaxed(whole.part()) if cut_off(pool, separation, root.x) else None
         if found is None:
             break
         little = little + 1 if found.bound <= root.bound * (1 + LITTLE) else 0

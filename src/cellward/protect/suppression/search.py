@@ -94,7 +94,7 @@ class _Search:
     def _searched(self, best: Best) -> None:
         separation, part = self._separation(), self.budget.part(_share(self.budget.left))
         assert self.root is not None
-        self.root = strengthened(self.pool, self.root, separation, best.cost, part)
+        self.root = strengthened(self.pool, self.root, separation, best.cost, part, self.budget)
         if self.root.bound < best.cost:
             master = Master(self.pool, self.root, separation, best, (self._safe, self._leaner), self.budget)
             master.run()
