@@ -141,8 +141,10 @@ class _Search:
         return self._kept(made)
 
     def _kept(self, made: Construction) -> Bools | None:
-        """A pattern where it is shown exactly; what shows it is kept."""
-        shown = self._shown(made.pattern, made.pool.only_needed().witnesses)
+        """A pattern where it is shown exactly; what shows it is kept. The time kept for showing is that of the best, which is shown already."""
+        if self.budget.over:
+            return None
+        shown = self._shown(made.pattern, made.pool.only_needed().witnesses, self.budget)
         if shown.missing:
             return None
         self.known[made.pattern.tobytes()] = shown
