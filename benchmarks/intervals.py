@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "oracles"))
 from least_widths import Asker, Least, least_widths
 from results import Report, run_parts, table
 from small_tables import askers, attackers, bounds, drawn
-from suppression import at_risk, of_size
+from suppression import of_size
 
 import cellward as cw
 from cellward.protection import Protection
@@ -110,28 +110,19 @@ class Size:
     name: str
     limit_s: float
     optimal: bool
-    risk: int = 0
 
 
 SIZES = (
-    Size("10×10", 60, optimal=True), Size("20×20", 60, optimal=True), Size("50×50", 60, optimal=True), Size("100×100", 60, optimal=True, risk=150),
-    Size("300×300", 60, optimal=True, risk=500), Size("6×6×6", 60, optimal=True), Size("8×8×8", 60, optimal=False, risk=40),
+    Size("10×10", 60, optimal=True), Size("20×20", 60, optimal=True), Size("50×50", 60, optimal=True), Size("100×100", 60, optimal=True),
+    Size("300×300", 60, optimal=True), Size("6×6×6", 60, optimal=True), Size("8×8×8", 60, optimal=False),
     Size("(5·8)×(5·6)", 60, optimal=True), Size("HIER13", 300, optimal=False),
 )  # fmt: skip
-
-
-def made(size: Size) -> cw.Table:
-    if not size.risk:
-        return of_size(size.name)
-    rng = np.random.default_rng(7)
-    shape = tuple(int(x) for x in size.name.split("×"))
-    return at_risk(cw.Table.from_array(rng.integers(1, 100, shape)), size.risk, rng)
 
 
 def sizes(report: Report, *, quick: bool) -> None:
     rows = []
     for size in SIZES[:2] if quick else SIZES:
-        one = made(size)
+        one = of_size(size.name)
         began = time.perf_counter()
         p = cw.IntervalPublication().protect(one, time_limit_s=size.limit_s)
         seconds = time.perf_counter() - began

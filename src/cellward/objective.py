@@ -130,7 +130,8 @@ def _cut(one: Mapping[str, Any], cell: Ints, equation: Ints) -> Mapping[str, Any
             {**_combined(way, equation), "known": sorted(int(cell[i]) for i in way["known"])} for way in one["ways"]
         ]
         return {**one, **moved, "ways": ways}
-    return {**one, **moved, **_combined(one, equation)}
+    covered = {"covered": sorted(int(cell[i]) for i in one["covered"])} if "covered" in one else {}
+    return {**one, **moved, **covered, **_combined(one, equation)}
 
 
 def _combined(one: Mapping[str, Any], equation: Ints) -> dict[str, Any]:

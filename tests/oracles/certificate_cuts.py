@@ -35,13 +35,13 @@ def inequality(r: Reading, cut: Cut) -> Inequality | str:
         if c:
             rooms[i] = None if None in sides else abs(c) * sum(side for side in sides if side is not None)
     for i, room in rooms.items():
-        if (r.sets[i].first, r.sets[i].count) == (1, 1):
+        if (r.sets[i].first, r.sets[i].count) == (1, 1) or i in cut.covered:
             if room is None:
                 return NOTHING
             least -= room
     if least <= 0:
         return NOTHING
-    free = {i: room for i, room in rooms.items() if r.sets[i].count == 2 and room != 0}
+    free = {i: room for i, room in rooms.items() if r.sets[i].count == 2 and room != 0 and i not in cut.covered}
     return int(least), {i: int(least) if room is None else min(room, int(least)) for i, room in free.items()}
 
 

@@ -174,16 +174,21 @@ class Cut:
     sense: str
     scale: int
     multipliers: list[tuple[int, int]]
+    covered: list[int]
 
     @staticmethod
     def read(x: Json, r: Reading) -> Cut:
-        attacker, cell, sense, scale, equation, multiplier = entries(
-            x, "attacker", "cell", "sense", "scale", "equation", "multiplier"
+        more = ["covered"] if type(x) is dict and "covered" in x else []
+        attacker, cell, sense, scale, equation, multiplier, *covered = entries(
+            x, "attacker", "cell", "sense", "scale", "equation", "multiplier", *more
         )
         need(0 <= whole(attacker) < len(r.attackers) and 0 <= whole(cell) < r.n, "a cut of nobody, or of no cell")
         found = increasing(equation, r.m)
         own = list(zip(found, numbers(multiplier, len(found)), strict=True))
-        return Cut(attacker, cell, text(sense, "up", "down", "slide", "bridge"), whole(scale, 1), own)
+        cells = increasing(covered[0], r.n) if covered else []
+        need(not covered or sense != "bridge", "a bridge that covers")
+        need(all(r.sets[i].count == 2 for i in cells), "a cell covered was not free")
+        return Cut(attacker, cell, text(sense, "up", "down", "slide", "bridge"), whole(scale, 1), own, cells)
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,9 @@ def _withheld(k: int, rng: Random) -> Iterator[tuple[str, Json]]:
         return
     yield f"cell suppression {k}, {p.status}", json.loads(p.certificate().text)
     if p.publication is not None and method.guarantee == "levels":
-        cuts = tuple(_any_cut(p.instance, rng) for _ in range(30))
+        assert p.sought.allowed is not None
+        free = np.flatnonzero(p.sought.allowed.lo < p.sought.allowed.hi).tolist()
+        cuts = tuple(_any_cut(p.instance, free, rng) for _ in range(30))
         claimed = replace(p.sought, bound=Fraction(p.objective_scaled), cuts=cuts, cut_weights=())
         yield (
             f"cell suppression {k}, any cuts",
@@ -278,8 +280,8 @@ def _any_width_cut(instance: Instance, rng: Random) -> dict[str, Any]:
     return {"attacker": attacker.name, "cell": p, "sense": sense, "scale": rng.randint(1, 2), "ways": ways}
 
 
-def _any_cut(instance: Instance, rng: Random) -> dict[str, Any]:
-    """Any requirement, or a bridge, with any multipliers."""
+def _any_cut(instance: Instance, free: list[int], rng: Random) -> dict[str, Any]:
+    """Any requirement, or a bridge, with any multipliers, some of them covering cells."""
     attacker = rng.choice(instance.attackers)
     cells = attacker.asked(instance.sensitivity.levels).cell.tolist()
     sense = rng.choice(("up", "down", "slide", "bridge")) if cells else "bridge"
@@ -289,6 +291,7 @@ def _any_cut(instance: Instance, rng: Random) -> dict[str, Any]:
     return {
         "attacker": attacker.name, "cell": rng.randrange(instance.cells) if sense == "bridge" else rng.choice(cells), "sense": sense,
         "scale": rng.randint(1, 2), "equation": equations, "multiplier": [rng.choice((-2, -1, -1, 1, 1, 2)) for _ in equations],
+        **({"covered": sorted(rng.sample(free, min(len(free), rng.randint(1, 2))))} if sense != "bridge" and rng.random() < 0.5 else {}),
     }  # fmt: skip
 
 

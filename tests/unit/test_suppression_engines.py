@@ -50,9 +50,11 @@ def test_cuts_hold_of_every_safe_pattern_and_bridges_of_the_least(seed):
     demand = Demand.of_instance(problem.instance, problem.candidate | problem.forced)
     pool = CutPool(problem)
     pool.add(equation_cuts(demand, problem.instance.relations, problem.forced))
-    separation = Separation(problem.instance.relations, demand, problem.forced, pool.free, Budget())
+    separation = Separation(problem.instance.relations, demand, problem.forced, pool.free, problem.cost, Budget())
     x = np.random.default_rng(seed).random(problem.instance.cells)
     pool.add(separation.capacity(x))
+    pool.add(separation.capacity(problem.forced.astype(float)))  # of a whole point
+    pool.add(pool.covers(x))
     levels = len(pool.derived)
     for i in np.flatnonzero(pool.free).tolist():
         pool.add(bridges(problem.instance.relations, problem.forced, pool.free, np.eye(len(x))[i]))
@@ -65,6 +67,29 @@ def test_cuts_hold_of_every_safe_pattern_and_bridges_of_the_least(seed):
                 assert sum(coef for i, coef in cut.row.items() if one[i]) >= cut.least
     relaxed = pool.relaxed(Budget())
     assert not safe or relaxed.bound <= min(costs)
+
+
+def test_cuts_that_cover_cells_raise_the_bound_and_hold_in_the_certificate():
+    rng = np.random.default_rng(5)
+    cube = cw.Table.from_array(rng.integers(5, 60, (4, 4, 4)))
+    cells = rng.choice(np.flatnonzero(cube.relations.height == 0), 6, replace=False)
+    table = cube.with_sensitivity(Sensitivity.of(cube.cells, np.sort(cells), *(np.full(6, x) for x in (5, 25, 0))))
+    problem = problem_of(table)
+    demand = Demand.of_instance(problem.instance, problem.candidate | problem.forced)
+    pool = CutPool(problem)
+    pool.add(equation_cuts(demand, problem.instance.relations, problem.forced))
+    separation = Separation(problem.instance.relations, demand, problem.forced, pool.free, problem.cost, Budget())
+    while pool.add(separation.capacity((root := pool.relaxed(Budget())).x), root.x):
+        pass
+    plain = root.bound
+    for _ in range(5):
+        pool.add(pool.covers(root.x), root.x)
+        root = pool.relaxed(Budget())
+    p = cw.CellSuppression().protect(table)
+    assert plain < root.bound <= p.objective and p.status == "optimal"
+    verdict = p.certificate().check()
+    assert verdict and p.certified_bound > plain
+    assert any("covered" in cut for cut in p.certificate().content["bound"]["cuts"])
 
 
 @pytest.mark.parametrize("seed", range(8))

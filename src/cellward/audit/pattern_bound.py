@@ -69,6 +69,14 @@ class Cuts(CutSource):
                 row[i] = coef
         if least <= 0:
             return None
+        # What the cells that a cut covers give goes to the right as if they were withheld: what is left is asked of the others.
+        for i in content.get("covered", ()):
+            coef = row.pop(int(i), 0)
+            if coef is None:
+                return None
+            least -= coef
+        if least <= 0:
+            return None
         return DerivedCut(
             content, {i: least if coef is None else min(coef, least) for i, coef in row.items()}, least, steps
         )

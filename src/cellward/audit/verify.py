@@ -870,32 +870,32 @@ def _cuts(c: Certificate, attackers: list[Attacker], parts: list[Any]) -> tuple[
     rows: list[Any] = []
     rhs: list[int] = []
     for part in parts:
-        attacker, cell, sense, scale, equation, multiplier = _entries(
-            part, "cut", "attacker", "cell", "sense", "scale", "equation", "multiplier"
+        more = ["covered"] if isinstance(part, dict) and "covered" in part else []
+        attacker, cell, sense, scale, equation, multiplier, *covered = _entries(
+            part, "cut", "attacker", "cell", "sense", "scale", "equation", "multiplier", *more
         )
-        k, p, d = (
-            _whole(attacker, "attacker of cut", 0),
-            _whole(cell, "cell of cut", 0),
-            _whole(scale, "scale of cut", 1),
-        )
+        k, p = _whole(attacker, "attacker of cut", 0), _whole(cell, "cell of cut", 0)
+        d = _whole(scale, "scale of cut", 1)
         _need(
             k < len(attackers) and p < c.n and sense in SENSES,
             "a cut names an attacker, cell or sense that is not there",
         )
         slope, _ = _combine(c, equation, multiplier)
+        given = set(_indices(covered[0], "covered of cut", c.n)) if covered else set()
+        free = all(c.sets[i][1:] for i in given) and not (covered and sense == "bridge")
+        _need(free, "a cut covers a cell that was not free, or a bridge covers any")
         c.pay(30 * len(slope) + 10)
-        row, least = (
-            _bridge(c, p, slope, attackers[k]) if sense == "bridge" else _capacity(c, p, d, sense, slope, attackers[k])
-        )
+        who = attackers[k]
+        row, least = _bridge(c, p, slope, who) if sense == "bridge" else _capacity(c, p, d, sense, slope, who, given)
         rows.append(row if least > -INFINITY else [])
         rhs.append(least if least > -INFINITY else 0)
     return rows, rhs
 
 
 def _capacity(
-    c: Certificate, p: int, d: int, sense: str, slope: dict[int, int], attacker: Attacker
+    c: Certificate, p: int, d: int, sense: str, slope: dict[int, int], attacker: Attacker, covered: set[int]
 ) -> tuple[list[Any], Any]:
-    """Of a level: cells that must be withheld go to the right, and no coefficient counts for more than what is left there."""
+    """Of a level: cells that must be withheld go to the right, as do those covered, and no coefficient counts for more than what is left there."""
     _need(
         p in attacker.must and c.method.get("guarantee") != "exact",
         "a cut is of a level that nobody has to be kept from",
@@ -909,9 +909,9 @@ def _capacity(
         above, below = min(high, c.upper[i]) - c.a[i], c.a[i] - max(low, c.lower[i])
         room = above + below if sense == "slide" else above if x > 0 else below
         coef = abs(x) * room if x and room else 0
-        if c.sets[i][1:]:
+        if c.sets[i][1:] and i not in covered:
             row.append((i, coef))
-        elif c.sets[i][0]:
+        elif c.sets[i][0] or i in covered:
             least -= coef
     return ([(i, min(coef, least)) for i, coef in row if coef], least) if least > 0 else ([], -INFINITY)
 

@@ -132,7 +132,7 @@ class SuppressionAttempt(Attempt):
         cuts, weights = [], []
         for cut, weight in zip(found.cuts, found.weights or [0] * len(found.cuts), strict=True):
             name, used = guarded.attackers[cut.attacker].name, sorted(cut.multipliers)
-            if name in named and cut.cell < cells and all(j < equations for j, _ in used):
+            if name in named and max((cut.cell, *cut.covered)) < cells and all(j < equations for j, _ in used):
                 cuts.append(
                     {
                         "attacker": name,
@@ -141,6 +141,7 @@ class SuppressionAttempt(Attempt):
                         "scale": int(cut.scale),
                         "equation": [int(j) for j, _ in used],
                         "multiplier": [int(x) for _, x in used],
+                        **({"covered": list(cut.covered)} if cut.covered else {}),
                     }
                 )
                 weights.append(int(weight))

@@ -48,15 +48,15 @@ class CheapestWitness:
         keep[relations.redundant] = False
         self._rows = relations.take(np.flatnonzero(keep))
 
-    def hard(self, cost: Floats, room: Floats, goals: Goals) -> Floats | None:
-        """The cheapest table that reaches all goals; None where there is none, or no time."""
-        return self._solve(cost, room, goals, soft=False)
+    def hard(self, cost: Floats, room: Floats, goals: Goals, budget: Budget | None = None) -> Floats | None:
+        """The cheapest table that reaches all goals; None where there is none, or no time (of this budget, where one is given)."""
+        return self._solve(cost, room, goals, budget or self.budget, soft=False)
 
     def soft(self, cost: Floats, room: Floats, goals: Goals) -> Floats | None:
         """A table that reaches as much of the goals as is possible together, cheap among those."""
-        return self._solve(cost, room, goals, soft=True)
+        return self._solve(cost, room, goals, self.budget, soft=True)
 
-    def _solve(self, cost: Floats, room: Floats, goals: Goals, *, soft: bool) -> Floats | None:
+    def _solve(self, cost: Floats, room: Floats, goals: Goals, budget: Budget, *, soft: bool) -> Floats | None:
         active = np.flatnonzero((room[0] > 0) | (room[1] > 0))
         place = np.full(self.relations.cells, -1, np.int64)
         place[active] = np.arange(len(active))
@@ -100,7 +100,7 @@ class CheapestWitness:
             row_upper=np.concatenate((np.zeros(rows), np.full(len(many) - rows, np.inf))),
         )
         try:
-            found = ask(solve_lp, model, columns=model.columns, budget=self.budget)
+            found = ask(solve_lp, model, columns=model.columns, budget=budget)
         except SolverError:
             return None
         if found.x is None:

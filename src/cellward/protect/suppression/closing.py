@@ -11,21 +11,29 @@ from cellward.protect.suppression.problem import SuppressionProblem
 from cellward.publication.withheld import Withheld
 from cellward.solve.budget import Budget
 
+AUDITS = 2.0
+"""Another candidate is asked about while there is time for so many answers as the last one was."""
 
-def closed(problem: SuppressionProblem, judged: Instance, withheld: Bools, evidence: Evidence, budget: Budget) -> Bools:
-    """What is left of a pattern that this evidence shows to be safe."""
-    withheld, moved = withheld.copy(), _moved(evidence, judged.cells)
+
+def closed(
+    problem: SuppressionProblem, judged: Instance, withheld: Bools, evidence: Evidence, budget: Budget
+) -> tuple[Bools, Evidence]:
+    """What is left of a pattern that this evidence shows to be safe, and what shows it."""
+    moved, took = _moved(evidence, judged.cells), 0.0
+    withheld = withheld & (problem.forced | moved)
     for i in sorted(np.flatnonzero(withheld & ~problem.forced).tolist(), key=lambda i: (-int(problem.cost[i]), i)):
-        if budget.over:
+        if budget.over or (budget.left is not None and budget.left < AUDITS * took):
             break
         withheld[i] = False
         if moved[i]:
+            began = budget.spent
             tried = show_levels(judged, Withheld.of(judged.a, np.flatnonzero(withheld)), budget.part())
+            took = budget.spent - began
             if tried.missing:
                 withheld[i] = True
             else:
-                moved = _moved(tried, judged.cells)
-    return withheld
+                evidence, moved = tried, _moved(tried, judged.cells)
+    return withheld, evidence
 
 
 def _moved(evidence: Evidence, cells: int) -> Bools:

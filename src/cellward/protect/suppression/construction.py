@@ -21,6 +21,9 @@ from cellward.solve.budget import Budget
 PARTS, FEW_PARTS, LARGE = 20, 6, 20_000
 """The public's cells are taken in about so many parts, in fewer where the table is large."""
 LEAST_PART = 3
+EACH, FEWER, VAIN = 0.02, 4, 5
+"""A table may take this part of the time left; where it takes longer, so many times fewer goals are tried together, down to single ones until so many
+in a row are out of reach."""
 GAIN = 0.2
 """Free tables are looked for as long as each shows this part of what is open."""
 KNOWN = 0.9
@@ -53,6 +56,8 @@ class Construction:
         self.pool = WitnessPool(demand)
         self.among = among
         """Cells among which others are withheld first; None: all."""
+        self.slow = False
+        """Whether so many goals as were tried at first took too long."""
         self.vague: set[int] = set()
         """Entries reached by tables that were not brought to exact numbers."""
 
@@ -106,24 +111,44 @@ class Construction:
             self._pay(chosen, rooms, way)
 
     def _pay(self, chosen: Bools, room: Floats, way: int) -> None:
-        """Tables that move other cells too, a part of the goals at a time."""
+        """Tables that move other cells too, a part of the goals at a time; what cannot be reached so is left to others."""
         size: int | None = None
+        first = paid = vain = 0
+        left = np.ones(len(self.pattern), bool)
         while not self.budget.over:
             goals = self._goals(chosen, room, way)
+            goals = goals.take(left[goals.cell])
             if not len(goals.cell):
                 return
             if size is None:
-                size = max(-(-len(goals.cell) // (FEW_PARTS if self._large else PARTS)), LEAST_PART)
+                size = first = max(-(-len(goals.cell) // (FEW_PARTS if self._large else PARTS)), LEAST_PART)
             picked = goals.take(self._apart(goals, size))
             rooms = self._around(picked, room)
             cost = np.where(self.pattern, 0.0, self.cost)
-            z = self.lp.hard(cost, rooms, picked)
-            if z is None:
-                picked = self._possible(picked, room)
-                z = self.lp.hard(cost, room, picked) if len(picked.cell) else None
-            if z is None or not self._take(self._leaner(z, cost, rooms, picked)):
-                return
-            self._push(chosen, room, way)
+            z = self.lp.hard(cost, rooms, picked, part := self._one_of_many)
+            slow = _mostly_spent(part)
+            if z is None and not slow:
+                picked = self._possible(picked, room) if size > 1 else picked
+                z = self.lp.hard(cost, room, picked, part := self._one_of_many) if len(picked.cell) else None
+                slow = _mostly_spent(part)
+            if z is not None and self._take(self._leaner(z, cost, rooms, picked)):
+                paid, vain = paid + size, 0
+                if paid >= first:  # as often as where all of these were paid for at once
+                    self._push(chosen, room, way)
+                    paid = 0
+            elif size > 1 and (z is not None or slow):
+                size, self.slow = max(size // FEWER, 1), True
+            else:
+                left[picked.cell] = False
+                vain += 1
+                if size > 1 or vain == VAIN:
+                    return
+
+    @property
+    def _one_of_many(self) -> Budget:
+        """The time for one table, where there is a limit: many of them are needed."""
+        left = self.budget.left
+        return self.budget.part(None if left is None else left * EACH)
 
     def _push(self, chosen: Bools, room: Floats, way: int) -> None:
         """Tables that move withheld cells alone."""
@@ -185,7 +210,7 @@ class Construction:
 
     def _leaner(self, z: Floats, cost: Floats, room: Floats, goals: Goals) -> Floats:
         """A table that moves cheaper cells, by costs that fall with how far the last one moves each."""
-        for _ in range(1 if self._large else AGAIN):
+        for _ in range(1 if self._large or self.slow else AGAIN):
             again = self.lp.hard(cost / (np.abs(z) + 1), room, goals)
             if again is None or self._added(again) >= self._added(z):
                 break
@@ -301,3 +326,8 @@ class Construction:
     def withheld_cost(self) -> int:
         """What the pattern costs."""
         return int(self.problem.cost[self.pattern & ~self.problem.forced].sum())
+
+
+def _mostly_spent(part: Budget) -> bool:
+    """Whether an answer that did not come was stopped rather than refused."""
+    return part.time_limit_s is not None and part.spent > part.time_limit_s / 2

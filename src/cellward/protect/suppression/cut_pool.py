@@ -5,8 +5,8 @@ Legend: a cut is Σ coef·x ≥ least, x_i = 1 where cell i is withheld; u ≥ 0
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from cellward.audit.derived_cut import DerivedCut
 from cellward.audit.pattern_bound import Cuts
 from cellward.errors import SolverError
-from cellward.exact import Bools, Floats
+from cellward.exact import Bools, Floats, Ints
 from cellward.protect.suppression.problem import CapacityCut, SuppressionProblem
 from cellward.publication.allowed import AllowedSet
 from cellward.solve.ask import ask
@@ -73,6 +73,29 @@ class CutPool:
                 self.refuted |= sum(coef for coef in made.row.values() if coef > 0) < made.least
         return many
 
+    def covers(self, x: Floats) -> Iterator[CapacityCut]:
+        """Of each cut with room for it: the cells that these x withhold furthest, as long as the others are asked for anything, count as withheld.
+
+        Where Σ coef·x ≥ least and cells A give less than least, the others give what is left: Σ_(i ∉ A) min(coef, left)·x ≥ left.
+        """
+        for cut, made in zip(tuple(self.stated), tuple(self.derived), strict=True):
+            if cut.covered or cut.sense == "bridge":
+                continue
+            cells = np.fromiter(made.row, np.int64, len(made.row))
+            coef = np.fromiter(made.row.values(), float, len(made.row)) / made.least
+            order = np.lexsort((cells, -x[cells]))
+            cells, coef = cells[order], coef[order]
+            left = 1 - np.cumsum(coef)
+            most = int(np.argmax(np.append((left <= HAIR) | (x[cells] <= HAIR), True)))
+            best, covered = HAIR, 0
+            for k in range(1, most + 1):
+                least = left[k - 1]
+                short = 1 - float(np.minimum(coef[k:], least) @ x[cells[k:]]) / least
+                if short > best:
+                    best, covered = short, k
+            if covered:
+                yield replace(cut, covered=tuple(sorted(cells[:covered].tolist())))
+
     def content(self, cut: CapacityCut) -> Mapping[str, Any]:
         """A cut as the certificate states it, but for the attacker's name."""
         used = sorted(cut.multipliers)
@@ -83,6 +106,7 @@ class CutPool:
             "scale": cut.scale,
             "equation": [j for j, _ in used],
             "multiplier": [x for _, x in used],
+            **({"covered": list(cut.covered)} if cut.covered else {}),
         }
 
     def model(self, *, whole: bool = False, among: Bools | None = None) -> tuple[LinearModel, list[int]]:
@@ -161,6 +185,38 @@ class CutPool:
             # Rounded down: what is left out for being too dear must be.
             dearer[i] = max(0, scale * int(cost[i]) - g) // scale
         return max(0, -(-(right - over) // scale)), weights, scale, dearer
+
+    def repaired(self, withheld: Bools) -> Bools | None:
+        """A pattern near this one that keeps all cuts: cells that give most of what is missing for their cost join it, dear ones that all cuts spare
+        leave it."""
+        rows, cells, coefs, least = self._entries()
+        out, free = withheld.copy(), self.free & (self.problem.cost > 0)
+        n, price = len(out), np.maximum(self.problem.cost, 1).astype(float)
+        while True:
+            missing = least - np.bincount(rows, coefs * out[cells], minlength=len(least))
+            at = (missing[rows] > HAIR) & ~out[cells] & self.free[cells] & (coefs > 0)
+            if not (missing > HAIR).any():
+                break
+            if not at.any():
+                return None
+            gain = np.bincount(cells[at], np.minimum(coefs[at] / missing[rows[at]], 1.0), minlength=n)
+            out[int(np.argmax(gain / price))] = True
+        spare = -missing
+        order = np.argsort(cells, kind="stable")
+        end = np.searchsorted(cells[order], np.arange(n + 1))
+        for i in sorted(np.flatnonzero(out & free).tolist(), key=lambda i: (-self.problem.cost[i], i)):
+            mine = order[end[i] : end[i + 1]]
+            if np.all(spare[rows[mine]] >= coefs[mine] - HAIR):
+                out[i] = False
+                spare[rows[mine]] -= coefs[mine]
+        return out
+
+    def _entries(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """The cuts by row, cell and coefficient, each divided by its right-hand side, and what each asks."""
+        rows = np.repeat(np.arange(len(self.derived)), [len(cut.row) for cut in self.derived])
+        cells = np.array([i for cut in self.derived for i in cut.row], np.int64)
+        coefs = np.array([coef / max(cut.least, 1) for cut in self.derived for coef in cut.row.values()], float)
+        return rows, cells, coefs, np.array([float(cut.least > 0) for cut in self.derived])
 
     def kept_by(self, withheld: Bools) -> bool:
         """Whether a pattern keeps all cuts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from cellward.solve.outcome import Outcome
 
 STALLED, LITTLE = 3, 1e-4
 """The root is left after so many rounds in which the bound grows by no more than this part of itself."""
-FIRST_WORK, MOST_WORK = 1.0, 32.0
+FIRST_WORK, MOST_WORK = 4.0, 32.0
 """What CP-SAT may spend on a pattern, by its own measure; twice as much each time that brings none that is cheaper than the best, up to a limit."""
 FEW_CELLS = 2000
 """A pattern is sought among so many cells; among twice as many each time that brings none that is cheaper."""
@@ -28,16 +28,21 @@ BY_TREE, NEARLY, HAIR = 0.2, 1 - 1e-4, 1e-6
 """The part of the time left for HiGHS; costs are whole, so a gap of less than one is none; and how far its bound is taken."""
 OFTEN = 8
 """Every so many patterns, one is grown safe."""
+REPAIRED = 8
+"""Patterns near one that are repaired after each other."""
 Safe = Callable[[Bools], Bools | None]
 """What a pattern becomes once it is safe: itself, or one that grew from it; None where none did. And what a safe one becomes without what it can
 spare."""
 
 
-def strengthened(pool: CutPool, root: Relaxed, separation: Separation, most: int, budget: Budget) -> Relaxed:
-    """The relaxation with cuts of attackers' prices, until they have none left, bring little, or prove what a pattern costs (``most``)."""
+def strengthened(
+    pool: CutPool, root: Relaxed, separation: Separation, most: int, budget: Budget, whole: Budget
+) -> Relaxed:
+    """The relaxation with cuts of attackers' prices, until they have none left, bring little, or prove what a pattern costs (``most``). The cuts of
+    the last round count even where the time for cuts is over, as long as the ``whole`` time is not."""
     little, separation.budget = 0, budget
     while not budget.over and root.bound < most and little < STALLED:
-        found = pool.relaxed(budget) if cut_off(pool, separation, root.x) else None
+        found = pool.relaxed(whole.part()) if cut_off(pool, separation, root.x) else None
         if found is None:
             break
         little = little + 1 if found.bound <= root.bound * (1 + LITTLE) else 0
@@ -51,6 +56,7 @@ def cut_off(pool: CutPool, separation: Separation, x: Floats) -> int:
     problem = pool.problem
     for _ in range(2):
         new = pool.add(separation.capacity(x), x)
+        new += pool.add(pool.covers(x), x)
         new += pool.add(bridges(problem.instance.relations, problem.forced, pool.free, x), x)
         new = new or pool.add(separation.bridges(x), x)
         if new or not separation.quiet:
@@ -59,13 +65,21 @@ def cut_off(pool: CutPool, separation: Separation, x: Floats) -> int:
     return 0
 
 
+@dataclass
+class Best:
+    """The cheapest safe pattern so far: whoever waits for the search has it at any moment."""
+
+    withheld: Bools
+    cost: int
+
+
 class Master:
-    """The search for the least pattern; ``best`` is safe, ``bound`` CP-SAT's word on what none costs less than."""
+    """The search for the least pattern from the ``best`` so far; ``bound`` CP-SAT's word on what none costs less than."""
 
     def __init__(
-        self, pool: CutPool, root: Relaxed, separation: Separation, best: Bools, grow: tuple[Safe, Safe], budget: Budget
+        self, pool: CutPool, root: Relaxed, separation: Separation, best: Best, grow: tuple[Safe, Safe], budget: Budget
     ) -> None:
-        self.pool, self.root, self.separation, self.best, self.budget = pool, root, separation, best, budget
+        self.pool, self.root, self.separation, self.found, self.budget = pool, root, separation, best, budget
         self.safe, self.leaner = grow
         separation.budget = budget
         self.cost = pool.problem.cost
@@ -91,23 +105,41 @@ class Master:
             new = cut_off(self.pool, self.separation, x.astype(float))
             # A pattern is grown safe now and then: between two of them the cuts lead nearer to one.
             due = not new or rounds & (rounds - 1) == 0 or rounds % OFTEN == 0
-            grown = self.safe(x) if due else None
-            if grown is not None and self._of(grown) < self._of(self.best):
-                self.best = grown
-                self.budget.found(float(self._of(grown)))
-            elif not new:
+            if not (due and self._better(self.safe(x))) and not new:
                 return
+            self._around(x)
+
+    def _around(self, x: Bools) -> None:
+        """Cuts of patterns near this one that keep all so far, each repaired from the last: quicker than the least one."""
+        for _ in range(REPAIRED):
+            near = self.pool.repaired(x)
+            if near is None or self.budget.over or self._of(near) >= self._of(self.best):
+                return
+            if not cut_off(self.pool, self.separation, near.astype(float)):
+                self._better(self.safe(near))
+                return
+            x = near
+
+    def _better(self, found: Bools | None) -> bool:
+        """Take a safe pattern that costs less than the best, and say whether it did."""
+        if found is None or self._of(found) >= self._of(self.best):
+            return False
+        self.found.withheld, self.found.cost = found, self._of(found)
+        self.budget.found(float(self.found.cost))
+        return True
 
     def _spared(self) -> bool:
         """Whether cells of the best could be printed again; each best is asked once."""
         if self.best is self.lean:
             return False
-        found = self.leaner(self.best)
-        if found is not None and self._of(found) < self._of(self.best):
-            self.best = found
-            self.budget.found(float(self._of(found)))
+        better = self._better(self.leaner(self.best))
         self.lean = self.best
-        return self.best is found
+        return better
+
+    @property
+    def best(self) -> Bools:
+        """The safe pattern."""
+        return self.found.withheld
 
     def _of(self, withheld: Bools) -> int:
         return int(self.cost[withheld].sum())

@@ -39,6 +39,8 @@ class CapacityCut:
     """(equation, whole multiplier)."""
     scale: int
     """The common denominator of the multipliers."""
+    covered: tuple[int, ...] = ()
+    """Cells that count as withheld: what is asked is left to the others."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from cellward.audit.ends import Witness
 from cellward.audit.evidence import Evidence, show_levels
+from cellward.errors import TimeLimitError
 from cellward.exact import Bools, Floats
 from cellward.instance import Instance
 from cellward.protect.suppression.cheap_cells import cheap_cells
@@ -17,10 +18,11 @@ from cellward.protect.suppression.construction import Construction
 from cellward.protect.suppression.cut_pool import CutPool, Relaxed
 from cellward.protect.suppression.demand import Demand
 from cellward.protect.suppression.equation_cuts import bridges, equation_cuts, lone_cells
-from cellward.protect.suppression.master import Master, strengthened
+from cellward.protect.suppression.master import Best, Master, strengthened
 from cellward.protect.suppression.problem import Pattern, SuppressionProblem
 from cellward.protect.suppression.separation import Separation
 from cellward.publication.withheld import Withheld
+from cellward.solve.alarm import silence
 from cellward.solve.budget import Budget
 from cellward.table.levels import Levels
 
@@ -39,6 +41,8 @@ TRIMMED = 0.3
 """The part of the time for that where cuts lead to better patterns too."""
 FEW, SEPARATED = 3000, 50_000
 """Levels of attackers alike up to which the first pattern is left to the cuts to better, and up to which cuts are sought by them."""
+MISSED, MORE = 10, 500
+"""Where tables that are no fractions leave so few cells to be shown, so many around them are withheld too."""
 MANY = 150_000
 """Levels of attackers alike from which their tables are left to the auditor."""
 
@@ -59,8 +63,8 @@ class _Search:
         self.root: Relaxed | None = None
         self.word = 0
         """CP-SAT's bound."""
-        self.known: dict[bytes, list[Witness]] = {}
-        """Tables that show patterns found on the way."""
+        self.known: dict[bytes, Evidence] = {}
+        """What shows the patterns found on the way."""
 
     def run(self) -> Pattern:
         self._equations()
@@ -79,19 +83,25 @@ class _Search:
         self.budget.found(float(cost))
         if not self._by_cuts or self.root is None or self.root.bound >= cost:
             return withheld, evidence
-        separation = self._separation()
-        self.root = strengthened(self.pool, self.root, separation, cost, self.budget.part(_share(self.budget.left)))
-        if self.root.bound < cost:
-            self.known[withheld.tobytes()] = [one.witness for one in evidence.shown]
-            master = Master(self.pool, self.root, separation, withheld, (self._safe, self._leaner), self.budget)
+        self.known[withheld.tobytes()] = evidence
+        best = Best(withheld, cost)
+        try:
+            self._searched(best)
+        except TimeLimitError:  # whatever worked last did not look at the clock; what is found and shown stays so
+            silence()
+        return best.withheld, self.known[best.withheld.tobytes()]
+
+    def _searched(self, best: Best) -> None:
+        separation, part = self._separation(), self.budget.part(_share(self.budget.left))
+        assert self.root is not None
+        self.root = strengthened(self.pool, self.root, separation, best.cost, part, self.budget)
+        if self.root.bound < best.cost:
+            master = Master(self.pool, self.root, separation, best, (self._safe, self._leaner), self.budget)
             master.run()
             self.word = master.bound
             again = self.pool.relaxed(self.budget.part())  # with the cuts of all patterns
             if again is not None and again.bound > self.root.bound:
                 self.root = again
-            if master.best is not withheld:
-                return master.best, self._shown(master.best, self.known[master.best.tobytes()])
-        return withheld, evidence
 
     @property
     def _by_cuts(self) -> bool:
@@ -100,41 +110,44 @@ class _Search:
 
     def _separation(self) -> Separation:
         problem = self.problem
-        return Separation(problem.instance.relations, self.demand, problem.forced, self.pool.free, self.budget)
+        return Separation(
+            problem.instance.relations, self.demand, problem.forced, self.pool.free, problem.cost, self.budget
+        )
 
     def _safe(self, withheld: Bools) -> Bools | None:
         """A safe pattern that grew from this one, shown exactly."""
         if self.budget.over:
             return None
-        if (
-            self.demand.wide.any() and not self._shown(withheld, (), self.budget).missing
-        ):  # both ways together, however they share
-            self.known[withheld.tobytes()] = []
+        # Both ways together, however they share.
+        if self.demand.wide.any() and not (shown := self._shown(withheld, (), self.budget)).missing:
+            self.known[withheld.tobytes()] = shown
             return withheld
         made = self._made(withheld.astype(float))
         if not made.free():
             if not made.build():
                 return None
             made.trim(self.budget, withheld)
-        known = made.pool.only_needed().witnesses
-        if self._shown(made.pattern, known).missing:
-            return None
-        self.known[made.pattern.tobytes()] = known
-        return made.pattern
+        return self._kept(made)
 
     def _leaner(self, withheld: Bools) -> Bools | None:
         """What is left of a safe pattern without the cells that it can spare, shown exactly."""
         made = self._made(self.problem.forced.astype(float))
         made.pattern = withheld.copy()
-        for one in self.known[withheld.tobytes()]:
-            made.pool.add(one)
+        for one in self.known[withheld.tobytes()].shown:
+            made.pool.add(one.witness)
         if not made.free():
             return None
         made.trim(self.budget)
-        known = made.pool.only_needed().witnesses
-        if self._shown(made.pattern, known).missing:
+        return self._kept(made)
+
+    def _kept(self, made: Construction) -> Bools | None:
+        """A pattern where it is shown exactly; what shows it is kept. The time kept for showing is that of the best, which is shown already."""
+        if self.budget.over:
             return None
-        self.known[made.pattern.tobytes()] = known
+        shown = self._shown(made.pattern, made.pool.only_needed().witnesses, self.budget)
+        if shown.missing:
+            return None
+        self.known[made.pattern.tobytes()] = shown
         return made.pattern
 
     def _made(self, guide: Floats) -> Construction:
@@ -178,6 +191,10 @@ class _Search:
         if made.build():
             budget.found(float(made.withheld_cost()), None if self.root is None else float(self.root.bound))
             first, evidence, took = self._judged(made)
+            if evidence.cells and len(evidence.cells) <= MISSED:
+                around = made.lp.near(np.unique(evidence.cells), problem.candidate, MORE)
+                made.pattern |= around & problem.candidate
+                first, evidence, took = self._judged(made)
             if not evidence.missing:
                 if (
                     self._by_cuts and len(self.demand.cell) <= FEW
@@ -193,8 +210,7 @@ class _Search:
         evidence = self._shown(everything, made.pool.witnesses)
         if evidence.missing:
             return everything, evidence
-        withheld = closed(problem, self.judged, everything, evidence, budget)
-        return withheld, self._shown(withheld, ())
+        return closed(problem, self.judged, everything, evidence, budget)
 
     def _judged(self, made: Construction) -> tuple[Bools, Evidence, float]:
         """A pattern as it stands, what shows it, and how long that took."""

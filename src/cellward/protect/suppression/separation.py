@@ -7,6 +7,7 @@ Cells with x = 0 are left out of the problems, which makes these small: whatever
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +28,9 @@ COARSE = 10**4
 NEAR = 1e-6
 NESTED = 3
 """Cuts of one requirement at one point."""
+SENSES, SLIDE = ("up", "down", "slide"), 2
+ORDERS, GROWN, GROWTHS = 4, 30, 40
+"""Orders in which cells join a whole point, the cheapest first in the one, and steps of each; and how often they do at one point."""
 MOST, ASKED = 300, 300
 """Cuts of one point, and questions where some are found, but for those of the last requirement."""
 FEW, TURNS = 1000, 6
@@ -36,7 +40,10 @@ FEW, TURNS = 1000, 6
 class Separation:
     """Attackers' problems of one system of equations."""
 
-    def __init__(self, relations: Relations, demand: Demand, forced: Bools, free: Bools, budget: Budget) -> None:
+    def __init__(
+        self, relations: Relations, demand: Demand, forced: Bools, free: Bools, cost: Ints, budget: Budget
+    ) -> None:
+        self.cost = cost
         self.demand, self.forced, self.free, self.budget = demand, forced, free, budget
         keep = np.ones(relations.equations, bool)
         keep[relations.redundant] = False
@@ -45,11 +52,14 @@ class Separation:
         self.tables = CheapestWitness(relations, budget)
         self.quiet: set[tuple[int, int]] = set()
         """Ways of entries that the last points reached: they are not asked again until all others do too."""
+        self.growths = GROWTHS
+        self.rng = np.random.default_rng(0)
         self.first = 0
         """The entry that is asked first: where the last point's were enough."""
 
     def capacity(self, x: Floats) -> Iterator[CapacityCut]:
         """For ways of entries that these x do not reach, the cuts of their prices, up to a number; those that were reached before are asked last."""
+        self.growths = GROWTHS
         d, found, many, active, shown = self.demand, 0, 0, self._active(x), self._shown(x)
         levels = (d.upl, d.lpl, d.wide)
         for asked in (False, True):
@@ -110,27 +120,84 @@ class Separation:
         out[1] |= usable & (-move >= d.lpl * (1 - NEAR))
 
     def _capacity(self, e: int, way: int, level: float, x: Floats, active: _Active) -> Iterator[CapacityCut]:
-        """The cut of one requirement, and those that are left when its cells count as withheld."""
-        p, sign, sense = int(self.demand.cell[e]), -1.0 if way == 1 else 1.0, ("up", "down", "slide")[way]
-        group, soft = int(self.demand.of[e]), x
-        for nested in range(NESTED):
-            rooms = self.demand.rooms_of(group, active.cells)
-            if sense == "slide":  # between two tables each cell moves by both rooms together
-                rooms = np.broadcast_to(rooms.sum(axis=0), rooms.shape).copy()
-            capped = np.minimum(rooms, level)
-            rooms[0 if sign < 0 else 1, active.place[p]] = level  # further need not be seen
-            # Where a cell counts in part, no coefficient counts for more than the level; where it counts in full, the attacker moves it as he can.
-            part = np.where(self.forced[active.cells], 1.0, soft[active.cells])
-            found = active.most(p, sign, np.where(part >= 1.0, rooms, capped * part), self.budget)
-            if found is None or found[0] >= level * (1 - NEAR):
+        """The cut of one requirement, and those that are left when its cells count as withheld; of a whole point cuts of larger ones too."""
+        soft, whole = x, bool(np.all((x <= NEAR) | (x >= 1 - NEAR)))
+        for nested in range(1 if whole else NESTED):
+            prices = self._short(e, way, level, soft, active)
+            if prices is None:
                 return
-            prices = self._rounded(found[1])
-            yield self._cut(self.demand.groups[group].members[0], p, sense, *prices)
+            yield self._asked(e, way, prices)
+            turns = min(ORDERS if whole else 0, self.growths)
+            self.growths -= turns
+            for turn in range(turns):
+                order = self.cost * self.rng.uniform(0.5, 2.0, len(x)) ** turn
+                yield self._grown(e, way, level, x, prices, order)
             if nested + 1 < NESTED:
-                slope = self._slope(found[1])
-                slope[p] += sign
-                soft = np.where((np.abs(slope) > NEAR) & self.free, 1.0, soft)
+                soft = np.where((np.abs(self._asking(e, way, prices)) > NEAR) & self.free, 1.0, soft)
                 active = self._active(soft)
+
+    def _grown(self, e: int, way: int, level: float, x: Floats, prices: Floats, order: Floats) -> CapacityCut:
+        """Cells join a whole point in this order as long as the way stays open: of the few left, which the cut asks for, at least one must be
+        withheld."""
+        needed = np.zeros(len(x), bool)
+        for _ in range(GROWN):
+            gives = self._gives(e, way, self._asking(e, way, prices))
+            spare = level * (1 - NEAR) - float(gives[self.forced | (x > 0.5)].sum())
+            left = np.flatnonzero((gives > NEAR) & self.free & (x < 0.5))
+            left = left[np.lexsort((left, order[left]))]
+            more = x.copy()
+            for i in left.tolist():
+                if gives[i] < spare:
+                    more[i], spare = 1.0, spare - gives[i]
+            tried = left[~needed[left]][:1]
+            if not more[left].any():  # none for which these prices vouch: others may
+                more[tried] = 1.0
+            if not more[left].any():
+                break
+            found = self._short(e, way, level, more, self._active(more))
+            if found is not None:
+                x, prices = more, found
+            elif len(tried):
+                needed[tried] = True
+            else:
+                break
+        asked = self._gives(e, way, self._asking(e, way, prices)) > NEAR
+        return replace(
+            self._asked(e, way, prices), covered=tuple(np.flatnonzero(asked & self.free & (x > 0.5)).tolist())
+        )
+
+    def _gives(self, e: int, way: int, slope: Floats) -> Floats:
+        """What each cell gives at most where its move counts so much."""
+        used = np.flatnonzero(np.abs(slope) > NEAR)
+        below, above = self.demand.rooms_of(int(self.demand.of[e]), used)
+        out = np.zeros(len(slope))
+        room = below + above if way == SLIDE else np.where(slope[used] > 0, above, below)
+        out[used] = np.abs(slope[used]) * room
+        return out
+
+    def _short(self, e: int, way: int, level: float, soft: Floats, active: _Active) -> Floats | None:
+        """The prices of one requirement where it is not met."""
+        p, sign, group = int(self.demand.cell[e]), -1.0 if way == 1 else 1.0, int(self.demand.of[e])
+        rooms = self.demand.rooms_of(group, active.cells)
+        if way == SLIDE:  # between two tables each cell moves by both rooms together
+            rooms = np.broadcast_to(rooms.sum(axis=0), rooms.shape).copy()
+        capped = np.minimum(rooms, level)
+        rooms[0 if sign < 0 else 1, active.place[p]] = level  # further need not be seen
+        # Where a cell counts in part, no coefficient counts for more than the level; where it counts in full, the attacker moves it as he can.
+        part = np.where(self.forced[active.cells], 1.0, soft[active.cells])
+        found = active.most(p, sign, np.where(part >= 1.0, rooms, capped * part), self.budget)
+        return None if found is None or found[0] >= level * (1 - NEAR) else found[1]
+
+    def _asked(self, e: int, way: int, prices: Floats) -> CapacityCut:
+        """The cut of these prices."""
+        whose = self.demand.groups[int(self.demand.of[e])].members[0]
+        return self._cut(whose, int(self.demand.cell[e]), SENSES[way], *self._rounded(prices))
+
+    def _asking(self, e: int, way: int, prices: Floats) -> Floats:
+        """How much of each cell's move counts for what is asked."""
+        slope = self._slope(prices)
+        slope[int(self.demand.cell[e])] += -1.0 if way == 1 else 1.0
+        return slope
 
     def _slope(self, prices: Floats) -> Floats:
         """What the equations at these prices make of each cell."""
