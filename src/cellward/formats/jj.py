@@ -15,6 +15,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from cellward.files.whole import write_whole
 from cellward.table.assemble import STATUS_LETTERS, assemble, read_status
 from cellward.table.contributions import Contributions
 from cellward.table.labels import Labels
+from cellward.table.made_additive import Additive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
@@ -71,9 +73,17 @@ class _Lines:
             )
 
 
-def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
-    """Read a JJ file; a cell marked z is fixed, one marked u is unsafe with its levels."""
+def read_jj(
+    path: str | Path,
+    *,
+    decimals: int | None = None,
+    additive: str | None = None,
+    keep_values: Any = (),
+    additive_weights: str = "equal",
+) -> Table:
+    """Read a JJ file; a cell marked z is fixed, one marked u is unsafe with its levels. ``additive`` and what follows: as for long tables."""
     path = Path(path)
+    wish = Additive.of(additive, keep_values, additive_weights)
     lines = _Lines(path)
     first = lines.next("the first line")
     if first not in _FIRST_LINES:
@@ -116,6 +126,7 @@ def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
             status=status,
             levels={name: numbers(name) for name in ("lpl", "upl", "spl")},
             weight=numbers("weight"),
+            additive=wish,
         )
     return _with_frequencies(table, _companion(path))
 

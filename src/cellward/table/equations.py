@@ -11,6 +11,7 @@ from cellward.errors import InputError
 from cellward.exact import Ints, Numbers
 from cellward.table.assemble import assemble, read_column
 from cellward.table.labels import Labels
+from cellward.table.made_additive import Additive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
@@ -27,6 +28,7 @@ def build_from_equations(
     weight: Any,
     fixed: Sequence[int] | Ints | None,
     decimals: int | None,
+    additive: Additive | None,
 ) -> Table:
     """See :meth:`Table.from_equations`."""
     numbers = read_column(values, lambda i: f"value of cell {i}", "values")
@@ -57,6 +59,7 @@ def build_from_equations(
         status=status,
         levels={name: _spread(level, index, n, name) for name, level in levels.items()},
         weight=cost,
+        additive=additive,
     )
 
 
