@@ -77,6 +77,8 @@ class Method(ABC):
     """The weights where a user gives none."""
     tauargus: ClassVar[tuple[TauArgus, ...]] = ()
     """Its commands in τ-ARGUS batches."""
+    one_sided: ClassVar[bool] = False
+    """Whether levels without an end, which forbid a side, mean something to it."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -176,6 +178,11 @@ class Method(ABC):
             )
         weights = self.default_weights if weights is None else weights
         instance = self.faced(Instance.of(table, weights=weights, attackers=attackers))
+        if len(endless := instance.sensitivity.endless) and not self.one_sided:
+            raise InputError(
+                f"{instance.labels.name(int(endless[0]))}: a level without an end forbids an adjustment to move the cell to that side, and no "
+                f"{self.title} meets it; give a number"
+            )
         if reason := self.accepts(instance):
             raise InputError(reason)
         key, search = checked_key(key), budget.search(*reserves(instance, budget))

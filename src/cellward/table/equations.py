@@ -11,6 +11,7 @@ from cellward.errors import InputError
 from cellward.exact import Ints, Numbers
 from cellward.table.assemble import assemble, read_column
 from cellward.table.labels import Labels
+from cellward.table.levels import marked
 from cellward.table.made_additive import Additive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus
@@ -89,4 +90,4 @@ def _spread(level: Any, index: Ints, n: int, name: str) -> Numbers | None:
     column: list[object] = [0] * n
     for i, value in zip(index.tolist(), given, strict=True):
         column[i] = value
-    return Numbers.read(column, lambda i: f"{name} of cell {i}")
+    return Numbers.read(marked(column) if name != "spl" else column, lambda i: f"{name} of cell {i}")

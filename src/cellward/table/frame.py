@@ -16,6 +16,7 @@ from cellward.hierarchy import Hierarchy, check_hierarchies
 from cellward.table.assemble import assemble, is_blank, read_status
 from cellward.table.coded import Axis, CodedCells, Place
 from cellward.table.labels import Labels
+from cellward.table.levels import marked
 from cellward.table.made_additive import REMEDY, Additive
 from cellward.table.ranks import MOST, with_ranks
 from cellward.table.table import Table
@@ -326,7 +327,7 @@ def _attribute(name: str, entries: Any, key: str, place: Place) -> list[Any]:
         return list(read_status(list(entries), lambda i: place(i, key)))
     blank = [is_blank(entry) for entry in entries]
     filled = [0 if empty else entry for entry, empty in zip(entries, blank, strict=True)]
-    numbers = Numbers.read(filled, lambda i: place(i, key))
+    numbers = Numbers.read(marked(filled) if name in ("lpl", "upl") else filled, lambda i: place(i, key))
     pairs = zip((int(m) for m in numbers.mantissa), numbers.places.tolist(), strict=True)
     if name == "frequency":
         counts = zip(blank, numbers.mantissa, numbers.places.tolist(), strict=True)

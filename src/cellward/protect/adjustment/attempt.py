@@ -138,6 +138,11 @@ class AdjustmentAttempt(Attempt):
         return int(exact.scale_one(self.method.grid, self.fine.decimals, "grid", strict=True))
 
     @cached_property
+    def origin(self) -> Ints:
+        """What values on the grid are multiples of it away from: 0, or the true values where deviations are on it."""
+        return self.wide.a if self.method.grid_of == "deviations" else np.zeros_like(self.wide.a)
+
+    @cached_property
     def needs(self) -> Needs:
         """Which cells and sums must move, and how far at least."""
         i, attackers = self.fine, (*self.fine.attackers, *self._insiders_finer)
@@ -160,6 +165,8 @@ class AdjustmentAttempt(Attempt):
             fixed = self.instance.sensitivity.fixed
         fixed = np.concatenate((fixed, np.zeros(self.wide.cells - len(fixed), bool)))
         lo, hi = free_room(self.wide, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
+        rises, falls = (padded(way, self.wide.cells) for way in self.method.one_way(self.instance))
+        lo, hi = np.where(rises, np.maximum(lo, 0), lo), np.where(falls, np.minimum(hi, 0), hi)
         if self.method.max_change is None:
             return lo, hi
         return capped_room(self.wide.a, (lo, hi), self.method.decimal("max_change"), self.needs.cell, self.fine.cells)
@@ -204,7 +211,7 @@ class AdjustmentAttempt(Attempt):
 
     def problem(self, room: Room) -> AdjustmentProblem:
         """The continuous problem with this room."""
-        grid = PublishedGrid(self.wide.a, self.step, self.factor)
+        grid = PublishedGrid(self.wide.a - self.origin, self.step, self.factor)
         return AdjustmentProblem.of(self.relations, room, self.distance, self.instance.decimals, grid)
 
     @property
@@ -214,7 +221,7 @@ class AdjustmentAttempt(Attempt):
     @property
     def _asked(self) -> tuple[Ints, Ints]:
         """How far cells at risk must move up or down at least so that values on the grid are as far off as is asked; 0: not that way."""
-        n, a, step = self.needs, self.wide.a[self.needs.cell], self.step
+        n, a, step = self.needs, (self.wide.a - self.origin)[self.needs.cell], self.step
         up, down = -(-(a + n.up) // step) * step - a, a - (a - n.down) // step * step
         return np.where(n.up > 0, up, 0), np.where(n.down > 0, down, 0)
 
@@ -296,7 +303,7 @@ class AdjustmentAttempt(Attempt):
         n, headline, top = self.fine.cells, np.zeros(self.wide.cells, bool), np.zeros(self.wide.cells, bool)
         if self.wide.cells < engines.DIRECT:
             if self.method.keeps != "nothing":
-                moves = self.wide.a % self.step != 0  # what is off the grid cannot stay
+                moves = (self.wide.a - self.origin) % self.step != 0  # what is off the grid cannot stay
                 moves[self.needs.cell] = True
                 headline[:n] = headlines(self.fine.relations, first=self.method.keeps == "headlines")
                 top[:n] = headlines(self.fine.relations, first=False)
@@ -378,8 +385,9 @@ class AdjustmentAttempt(Attempt):
         stays = room.lo == room.hi
         step = np.where(stays, 0, self.step)
         if self.step > 1:
-            lo = np.where(stays, lo, -(-lo // self.step) * self.step)
-            hi = np.where(stays, hi, hi // self.step * self.step)
+            o, unit = self.origin, self.step
+            lo = np.where(stays, lo, o - (o - lo) // unit * unit)
+            hi = np.where(stays, hi, o + (hi - o) // unit * unit)
         return AllowedSet(lo, hi, np.where(lo == hi, 0, step))
 
     def _published(self, sensed: engines.Sensed) -> Iterator[tuple[Ints, AllowedSet, str]]:
@@ -402,7 +410,7 @@ class AdjustmentAttempt(Attempt):
         if self.method.grid is not None and quick:
             yield from self._snapped(answer, allowed, problem, budget.part(SNAPPING_S))
         yield from self._rounded(answer, allowed, problem, budget, 1)
-        if self.method.grid is not None and not np.any(self.wide.a[problem.moving] % self.step) and not budget.over:
+        if self.method.grid is not None and not np.any((self.wide.a - self.origin)[problem.moving] % self.step) and not budget.over:
             whole = nearest_whole(problem, answer.z, budget)
             if whole is not None and self._holds(self.wide.a + whole, allowed):
                 yield self.wide.a + whole, allowed, f"{answer.engine}; on the grid by a linear program"
