@@ -49,6 +49,7 @@ def folder_files(tables: int) -> dict[str, str]:
 def summary(protection: Protection, *, verified: bool, table: Table | None = None) -> dict[str, Any]:
     """What came out, in the words of the command line's ``--json``; of the ``table``, how it was made additive."""
     made = None if table is None else table.made_additive
+    conflict = () if protection.failure is None else protection.failure.conflict
     loss = protection.loss() if protection.publication is not None else None
     return {
         "status": protection.status,
@@ -66,6 +67,7 @@ def summary(protection: Protection, *, verified: bool, table: Table | None = Non
         "notes": notes(protection),
         **({} if made is None else {"made_additive": made.to_dict()}),
         **({"reason": protection.reason} if protection.reason else {}),
+        **({} if not conflict else {"conflict": [{"cell": one.name, "what": one.what} for one in conflict]}),
     }
 
 

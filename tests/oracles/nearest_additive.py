@@ -5,7 +5,7 @@ Plain whole numbers, nothing of the package: M·v = b, lo ≤ v ≤ hi, some cel
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from math import isqrt
 from random import Random
@@ -32,30 +32,49 @@ def least(
     nodes: int = 2_000_000,
 ) -> int | None:
     """The least cost of at most ``most``; None: no additive table of whole values costs so little."""
-    n, best, left = len(a), most + 1, nodes
-    order = _order(rows, n)
-    place = {i: k for k, i in enumerate(order)}
-    equations = [
+    low, high = [], []
+    for i, x in enumerate(a):
+        far = (
+            0
+            if i in kept
+            else 10**9
+            if not weight[i]
+            else most // weight[i]
+            if power == 1
+            else isqrt(most // weight[i])
+        )
+        low.append(max(-far, -far if lo[i] is None else lo[i] - x))
+        high.append(min(far, far if hi[i] is None else hi[i] - x))
+    rest = [
         (rhs - sum(c * a[i] for i, c in zip(cells, coefs, strict=True)), cells, coefs) for rhs, cells, coefs in rows
     ]
+    return cheapest(rest, low, high, lambda i, z: weight[i] * abs(z) ** power, most, nodes)
+
+
+def cheapest(
+    rows: Sequence[Row],
+    low: Sequence[int],
+    high: Sequence[int],
+    price: Callable[[int, int], int],
+    most: int,
+    nodes: int = 2_000_000,
+) -> int | None:
+    """The least Σ price(i, z_i) of at most ``most`` over whole z with M·z = b, low ≤ z ≤ high; None where there is none."""
+    n, best, left = len(low), most + 1, nodes
+    order = _order(rows, n)
+    place = {i: k for k, i in enumerate(order)}
     of_cell: list[list[tuple[int, int]]] = [[] for _ in range(n)]
-    last = [max((place[i] for i in cells), default=-1) for _, cells, _ in equations]
-    for j, (_, cells, coefs) in enumerate(equations):
+    last = [max((place[i] for i in cells), default=-1) for _, cells, _ in rows]
+    for j, (_, cells, coefs) in enumerate(rows):
         for i, c in zip(cells, coefs, strict=True):
             of_cell[i].append((j, c))
-    need = [right for right, _, _ in equations]
+    need = [right for right, _, _ in rows]
     if any(need[j] and last[j] < 0 for j in range(len(need))):
         return None
-
-    def reach(i: int, cost: int) -> tuple[int, int]:
-        """The moves of a cell that fit its bounds and what may still be spent."""
-        if i in kept:
-            return 0, 0
-        spare = best - 1 - cost
-        most_z = 10**9 if not weight[i] else spare // weight[i] if power == 1 else isqrt(spare // weight[i])
-        low = -most_z if lo[i] is None else max(-most_z, lo[i] - a[i])
-        high = most_z if hi[i] is None else min(most_z, hi[i] - a[i])
-        return low, high
+    moves = [
+        sorted(((price(i, z), z) for z in range(low[i], high[i] + 1)), key=lambda one: (one[0], abs(one[1])))
+        for i in range(n)
+    ]
 
     def search(k: int, cost: int) -> None:
         nonlocal best, left
@@ -66,15 +85,15 @@ def least(
             best = min(best, cost)
             return
         i = order[k]
-        low, high = reach(i, cost)
+        least_z, most_z = low[i], high[i]
         for j, c in of_cell[i]:
             if last[j] == k:  # the last cell of an equation is what it leaves
                 if need[j] % c:
                     return
-                z = need[j] // c
-                low, high = max(low, z), min(high, z)
-        for z in sorted(range(low, high + 1), key=abs):
-            more = weight[i] * abs(z) ** power
+                least_z, most_z = max(least_z, need[j] // c), min(most_z, need[j] // c)
+        if least_z > most_z:
+            return
+        for more, z in moves[i] if least_z < most_z else [(price(i, least_z), least_z)]:
             if cost + more >= best:
                 break
             for j, c in of_cell[i]:
@@ -111,44 +130,50 @@ def linear(
         right = rhs - sum(c * a[i] for i, c in zip(cells, coefs, strict=True))
         more.append((right, [*cells, *(n + i for i in cells)], [*coefs, *(-c for c in coefs)]))
     more.append((0, [*range(2 * n), 2 * n], [*weight, *weight, -1]))
-    up = [0 if i in kept else None if hi[i] is None else hi[i] - a[i] for i in range(n)]
-    down = [0 if i in kept else None if lo[i] is None else a[i] - lo[i] for i in range(n)]
+    up = [0 if i in kept else None if hi[i] is None else max(hi[i] - a[i], 0) for i in range(n)]
+    down = [0 if i in kept else None if lo[i] is None else max(a[i] - lo[i], 0) for i in range(n)]
+    rise = [0 if lo[i] is None else max(lo[i] - a[i], 0) for i in range(n)]  # what has to move
+    fall = [0 if hi[i] is None else max(a[i] - hi[i], 0) for i in range(n)]
     try:
-        found = exact_lp.Vertex(more, [0] * (2 * n + 1), [*up, *down, None]).end(2 * n, -1)
+        found = exact_lp.Vertex(more, [*rise, *fall, 0], [*up, *down, None]).end(2 * n, -1)
     except exact_lp.EmptyRegionError:
         return None
     assert found is not None
     return found
 
 
-def random_rounded(rng: Random) -> tuple[list[Row], list[int], list[int | None], list[int | None]]:
-    """A table of two or three dimensions, or of a dimension with groups, every value rounded by itself, some mistaken; rows, values and bounds."""
-    shape = rng.choice([(2, 2), (2, 3), (3, 3), (2, 4), (4,), (6,), (2, 2, 2), (2, 2, 3)])
-    inner = [rng.choice((0, rng.expovariate(0.3), rng.expovariate(0.02))) for _ in range(_size(shape))]
+def random_table(
+    rng: Random, shapes: Sequence[tuple[int, ...]], values: Callable[[], Fraction | float | int]
+) -> tuple[list[Row], list[Fraction]]:
+    """The equations of a table of a random shape with all margins, and its values."""
+    shape = rng.choice(shapes)
+    inner = [Fraction(values()) for _ in range(_size(shape))]
     full = [s + 1 for s in shape]
-    values = [Fraction(0)] * _size(full)
+    places = [_at(k, full) for k in range(_size(full))]
+    within = [_at(i, shape) for i in range(_size(shape))]
+
+    def inside(at: tuple[int, ...], cell: tuple[int, ...]) -> bool:
+        return all(p in (q, s) for p, q, s in zip(at, cell, shape, strict=True))
+
+    exact = [sum((x for x, cell in zip(inner, within, strict=True) if inside(at, cell)), Fraction(0)) for at in places]
     rows: list[Row] = []
-    for k in range(_size(full)):
-        at = _at(k, full)
-        values[k] = Fraction(
-            sum(
-                x
-                for i, x in enumerate(inner)
-                if all(p in (q, s) for p, q, s in zip(at, _at(i, shape), shape, strict=True))
-            )
-            if _size(shape)
-            else 0
-        )
     for axis, s in enumerate(shape):
-        for k in range(_size(full)):
-            if _at(k, full)[axis] == s:
-                parts = [
+        for k, at in enumerate(places):
+            if at[axis] == s:
+                line = [
                     j
-                    for j in range(_size(full))
-                    if all(x == y for d, (x, y) in enumerate(zip(_at(j, full), _at(k, full), strict=True)) if d != axis)
+                    for j, other in enumerate(places)
+                    if other[:axis] == at[:axis] and other[axis + 1 :] == at[axis + 1 :]
                 ]
-                rows.append((0, parts, [-1 if j == k else 1 for j in parts]))
-    a = [round(x) for x in values]
+                rows.append((0, line, [-1 if j == k else 1 for j in line]))
+    return rows, exact
+
+
+def random_rounded(rng: Random) -> tuple[list[Row], list[int], list[int | None], list[int | None]]:
+    """A table of one to three dimensions, every value rounded by itself, some mistaken; rows, values and bounds."""
+    shapes = [(2, 2), (2, 3), (3, 3), (2, 4), (4,), (6,), (2, 2, 2), (2, 2, 3)]
+    rows, exact = random_table(rng, shapes, lambda: rng.choice((0, rng.expovariate(0.3), rng.expovariate(0.02))))
+    a = [round(x) for x in exact]
     if rng.random() < 0.2:  # a slip of the pen
         k = rng.randrange(len(a))
         a[k] = max(0, a[k] + rng.choice((-1, 1)) * rng.randrange(2, 6))

@@ -29,7 +29,7 @@ LATE = {
     "audit/swaps.py": {"table.leaves"},
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
     "protect/adjustment/cone.py": {"solve.cones"},
-    "protect/adjustment/method.py": {"protect.adjustment.attempt"},
+    "protect/adjustment/method.py": {"protect.adjustment.attempt", "protect.adjustment.repaired"},
     "protect/adjustment/sums.py": {"solve.least_squares", "table.leaf_sums"},
     "protect/lattice/staged_flow.py": {"solve.staged_flow"},
     "protect/perturbation/method.py": {"protect.perturbation.attempt"},

@@ -117,7 +117,7 @@ def read_jj(
         """Beyond any value, a level forbids its side."""
         found = numbers(name)
         entries = zip(column[name], found.mantissa, found.places.tolist(), strict=True)
-        beyond = ["inf" if int(m) >= LARGEST * 10**int(d) else text for text, m, d in entries]
+        beyond = ["inf" if int(m) >= LARGEST * 10 ** int(d) else text for text, m, d in entries]
         return Numbers.read(marked(beyond), found.where)
 
     status = read_status(list(column["status"]), lambda i: f"{path} line {at[i]}, column status")

@@ -41,8 +41,10 @@ def contradiction(relations: Relations, lo: Ints, hi: Ints, budget: Budget | Non
     if len(empty := np.flatnonzero(lo > hi)):
         i = int(empty[0])
         return Contradiction(np.zeros(0, np.int64), (), frozenset({(i, LOW), (i, HIGH)}))
-    if (prices := _missed(relations, lo, hi, budget)) is None:
+    found = nearest_to(relations, lo, hi, budget)
+    if found is None or found.missed <= FEASIBLE:
         return None
+    prices = found.prices
     used = np.flatnonzero(np.abs(prices) > NOT_ZERO * float(np.abs(prices).max(initial=0.0)))
     if not len(used):
         return None
@@ -76,8 +78,17 @@ def leans_on(relations: Relations, multiplier: Ints, lo: Ints, hi: Ints) -> froz
     return frozenset(ends) if most < 0 else None
 
 
-def _missed(relations: Relations, lo: Ints, hi: Ints, budget: Budget | None = None) -> Floats | None:
-    """The prices of the equations where the least by which they are missed is not nothing; None where it is, or in no time."""
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """A point of the room that misses the equations by the least in all, by how much, and the prices of the equations."""
+
+    point: Floats
+    missed: float
+    prices: Floats
+
+
+def nearest_to(relations: Relations, lo: Ints, hi: Ints, budget: Budget | None = None) -> Nearest | None:
+    """What of the room comes nearest to the equations, by a linear program; None: no answer. The room must not be empty."""
     m = relations.equations
     used, column = np.unique(relations.indices, return_inverse=True)
     k = len(used)
@@ -102,9 +113,11 @@ def _missed(relations: Relations, lo: Ints, hi: Ints, budget: Budget | None = No
         outcome = ask(solve_lp, model, columns=model.columns, rows=m, budget=budget or Budget())
     except SolverError:
         return None
-    if outcome.status != "optimal" or outcome.objective <= FEASIBLE or outcome.row_duals is None:
+    if outcome.status != "optimal" or outcome.x is None or outcome.row_duals is None:
         return None
-    return outcome.row_duals
+    point = np.clip(0.0, lo.astype(float), hi.astype(float))
+    point[used] = outcome.x[:k]
+    return Nearest(point, outcome.objective, outcome.row_duals)
 
 
 Prove = Callable[[frozenset[End]], "frozenset[End] | None"]

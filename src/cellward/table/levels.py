@@ -100,7 +100,9 @@ def levels_of(column: Numbers, decimals: int, name: str, labels: Labels) -> Ints
 
 
 def _scaled(column: Numbers, decimals: int, name: str, called: Callable[[int], str]) -> Ints:
-    endless = np.array([int(m) >= _MARK for m in column.mantissa], bool) if name in ("lpl", "upl") else np.zeros(0, bool)
+    endless = (
+        np.array([int(m) >= _MARK for m in column.mantissa], bool) if name in ("lpl", "upl") else np.zeros(0, bool)
+    )
     if endless.any():
         finite = [0 if end else int(m) for m, end in zip(column.mantissa, endless.tolist(), strict=True)]
         rest = _scaled(Numbers(finite, column.places, column.where), decimals, name, called)

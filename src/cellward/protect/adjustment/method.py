@@ -30,6 +30,7 @@ FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
 SENSES = ("secret", "up", "down")
 GRIDS = ("values", "deviations")
 KEEPS = ("headlines", "total", "nothing")
+REPAIRS = ("bounds", "levels", "both")
 JITTER = 1.0
 MOST_DEARER = 10**6
 
@@ -48,7 +49,8 @@ class ControlledAdjustment(Method):
     value, ``"margins"`` or cells by number or codes. ``keep``: totals that stay where levels allow it: ``headlines`` (the grand total and the sums it
     is made of; the default with secret senses), ``total`` or ``nothing``. ``max_change``: the share of its value by which a cell that is not at risk
     changes at most. ``soft_margins``: fixed totals may move after all, at so many times their weight.
-    ``soft_levels``: where no table reaches every level, bend them as little as possible (the result is then not protected). ``zeros_stay``: cells of
+    ``repair``: what gives way, as little as can be, where there is no adjustment: ``bounds`` of the table, ``levels`` (the result is then not
+    protected, and not released), or ``both``, levels last; ``soft_levels`` is ``repair="levels"``. ``zeros_stay``: cells of
     0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure. What attackers ask that know cells is kept as a
     distance; nothing more is claimed against them.
 
@@ -127,8 +129,14 @@ class ControlledAdjustment(Method):
         ),
         "Fixed cells may move after all, at so many times their weight, such as 100.",
     )
+    repair: str | None = option(
+        None,
+        Word(REPAIRS),
+        "What gives way, as little as can be, where there is no adjustment: bounds, levels, or both (levels last); with lower levels nothing is "
+        "released.",
+    )
     soft_levels: bool = option(
-        False, Flag(), "Where no table reaches every level, say how near one comes; it is not released."
+        False, Flag(), "The same as --repair levels: say how near a table comes; it is not released."
     )
     zeros_stay: bool = option(True, Flag(), "Whether cells of 0 stay 0.")
     form: str = option("auto", Word(FORMS), "leaf, network, equation, cone or sums; auto chooses by structure.")
@@ -145,6 +153,16 @@ class ControlledAdjustment(Method):
                 "soft_margins: no cells are fixed that could move after all; give fixed='margins' too, or leave it out"
             )
 
+        if self.soft_levels and self.repair == "bounds":
+            raise InputError("soft_levels: repair='bounds' says that levels do not give way; write repair='both'")
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What may give way, in this order."""
+        if self.repair is None:
+            return ("levels",) if self.soft_levels else ()
+        return ("bounds", "levels") if self.repair == "both" else (self.repair,)
+
     def accepts(self, instance: Instance) -> str | None:  # noqa: ARG002
         """Any table."""
         return None
@@ -152,9 +170,10 @@ class ControlledAdjustment(Method):
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The nearest table in which every cell at risk is off by its level; or that there is none."""
         from cellward.protect.adjustment.attempt import AdjustmentAttempt  # loads scipy
+        from cellward.protect.adjustment.repaired import solve_and_repair
 
         outside, insiders = set_apart(instance)
-        return AdjustmentAttempt(self, outside, budget, key, insiders).solve()
+        return solve_and_repair(AdjustmentAttempt(self, outside, budget, key, insiders))
 
     def faced(self, instance: Instance) -> Instance:
         """Each attacker by itself: of two levels of a cell neither stands for the other where values are kept off by distance."""
@@ -229,7 +248,9 @@ class ControlledAdjustment(Method):
         if not self.jitter:
             out.append("levels have no jitter: whoever knows their rule reads true values off the published ones")
         if self.grid_of == "deviations" and self.grid is not None and self.grid != "table":
-            out.append("deviations are multiples of the grid: whoever knows it reads what is left of true values divided by it")
+            out.append(
+                "deviations are multiples of the grid: whoever knows it reads what is left of true values divided by it"
+            )
         if places and self.norm != "l1":
             out.append(
                 "values have more decimals than the table: what lies behind the true ones' last decimal are deviations"
@@ -263,6 +284,8 @@ class ControlledAdjustment(Method):
         out: dict[str, Any] = {"norm": self.norm}
         if self.norm == "l1-2":
             out["shares"] = [str(share) for share in self.shares]
+        if self.repair in ("bounds", "both"):
+            out["repair"] = self.repair
         if self.norm == "huber":
             out["delta"] = str(self.delta)
         if self.grid is not None and self.grid != "table" and self.grid_of == "values":
