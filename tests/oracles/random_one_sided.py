@@ -15,6 +15,7 @@ import exact_lp
 import nearest_additive
 import numpy as np
 from exact_lp import Row
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 import cellward as cw
 
@@ -100,12 +101,17 @@ class Case:
         return True
 
     def goes_whole(self, box: list[list[int]]) -> bool:
-        """Whether some table whose moves are on the grid does: cells without an end move as far as levels and bounds could make them."""
-        u, far = self.unit, 40
-        low, high = ([max(-far, min(far, x)) for x in ends] for ends in box)
-        rows = [(0, cells, coefs) for _, cells, coefs in self.rows]
-        ends = [-(-x // u) for x in low], [x // u for x in high]
-        return nearest_additive.cheapest(rows, *ends, lambda _i, _z: 0, 0) is not None
+        """Whether some table whose moves are on the grid does, by SciPy's integer programs."""
+        matrix = np.zeros((len(self.rows), len(self.a)))
+        for j, (_, cells, coefs) in enumerate(self.rows):
+            matrix[j, cells] = coefs
+        low = [-np.inf if x <= -NO_END else -(-x // self.unit) for x in box[0]]
+        high = [np.inf if x >= NO_END else x // self.unit for x in box[1]]
+        if any(x > y for x, y in zip(low, high, strict=True)):
+            return False
+        n = len(self.a)
+        sums = LinearConstraint(matrix, 0, 0)
+        return bool(milp(np.zeros(n), integrality=np.ones(n), bounds=Bounds(low, high), constraints=sums).success)
 
     def least(self, box: list[list[int]], most: int, power: int = 1) -> int | None:
         """The least Σ w·|z|^power over moves on the grid, by brute force; at most ``most``."""

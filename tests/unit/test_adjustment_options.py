@@ -66,7 +66,10 @@ def test_given_senses_with_closed_ways_have_the_optimum_of_brute_force():
             if p.status == "infeasible":
                 assert box is None or not case.goes(box)
             elif p.publication is not None:
-                least = case.least(box, round(p.objective))
+                try:
+                    least = case.least(box, round(p.objective))
+                except nearest_additive.TooManyError:
+                    continue
                 assert p.bound <= least + 1e-6
                 assert p.status == "feasible" or least == p.objective
 
