@@ -6,7 +6,7 @@ the grid are asked for by SciPy's integer programs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import product
 
 import exact_lp
@@ -20,17 +20,10 @@ NO_BOUND = 2**53
 Box = tuple[list[int], list[int]]
 
 
-def boxes(
-    table: cw.Table,
-    *,
-    fixed: set[int] | frozenset[int] = frozenset(),
-    zeros_stay: bool = True,
-    only_up: Collection[int] = (),
-    only_down: Collection[int] = (),
-) -> Iterator[Box]:
+def boxes(table: cw.Table, *, fixed: set[int] | frozenset[int] = frozenset(), zeros_stay: bool = True) -> Iterator[Box]:
     """For each combination of senses the least and greatest values that cells may be published with; not those that leave a cell without any.
 
-    The cells at risk have lpl and upl, of which 0 means not that way; a level without an end is beyond every value.
+    The cells at risk have lpl and upl, of which 0 means not that way.
     """
     s, a = table.sensitivity, table.scaled.tolist()
     risky = [i for i in range(table.cells) if s.lpl[i] > 0 or s.upl[i] > 0]
@@ -39,8 +32,6 @@ def boxes(
     for i in range(table.cells):
         if i in fixed or bool(s.fixed[i]) or (zeros_stay and a[i] == 0 and i not in risky):
             lo[i] = hi[i] = a[i]
-        lo[i] = max(lo[i], a[i]) if i in only_up else lo[i]
-        hi[i] = min(hi[i], a[i]) if i in only_down else hi[i]
     sides = []
     for i in risky:
         up, down = int(s.upl[i]), int(s.lpl[i])

@@ -85,10 +85,11 @@ class Case:
             for i, sense in zip(at, chosen, strict=True):
                 level = (self.upl if sense > 0 else self.lpl)[i]
                 closed |= not level  # 0: nothing asked that way; None: no end
+                least = -(-(level or 0) // self.unit) * self.unit  # levels are rounded up to the grid
                 if sense > 0:
-                    lo[i] = max(lo[i], level or 0)
+                    lo[i] = max(lo[i], least)
                 else:
-                    hi[i] = min(hi[i], -(level or 0))
+                    hi[i] = min(hi[i], -least)
             if not closed and all(x <= y for x, y in zip(lo, hi, strict=True)):
                 yield list(chosen), [lo, hi]
 

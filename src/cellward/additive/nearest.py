@@ -36,6 +36,8 @@ WIDENINGS = (1, 3, 10)
 """How much further than the whole numbers about the relaxation a first table is looked for, one after the other."""
 FIRST_S = 20.0
 """Seconds for each of these."""
+DESCENTS = 20
+"""How often all leaves are tried."""
 MOST_PIECES = 100_000
 """Pieces of an integer program that is solved as one; larger ones are left to the machinery of roundings."""
 LONGEST = 64
@@ -141,9 +143,13 @@ class _Search:
     # ---- whole moves -------------------------------------------------------------------------------------------------------------------------
 
     def _whole(self, z: Floats, prices: Floats) -> bool:
-        """Whole moves near the relaxation's, then the least of all that could be cheaper; whether a solver says that none is."""
+        """Whole moves near the relaxation's, then the least of all that could be cheaper; whether a solver says that none is.
+
+        What the leaves give is where the integer programs begin.
+        """
         near, d = None, self.distance
-        for more in WIDENINGS if self.best is None else ():
+        self._by_leaves(z)
+        for more in WIDENINGS:
             near = replace(
                 d,
                 lo=np.maximum(d.lo, np.minimum(np.floor(z - WHOLE).astype(np.int64) - more, 0)),
@@ -162,6 +168,39 @@ class _Search:
         if np.any(hi - lo > LONGEST) and d.power == 2:
             return False  # what is left to look at is too wide to be written out
         return self._solved(replace(d, lo=lo, hi=hi), self.budget)
+
+    def _by_leaves(self, z: Floats) -> None:
+        """The leaves' moves rounded, all others as they follow, where nothing that is kept or bounded is in the way.
+
+        Then leaves are stepped one by one, where that pays.
+        """
+        form, d = self.r.leaf_form, self.distance
+        if form.condition.shape[0]:
+            return
+        moved = np.rint(z[form.leaves]).astype(np.int64)
+        self._take(np.asarray(form.matrix @ moved) + form.constant)
+        if self.best is None:
+            return
+        matrix = form.matrix.tocsc()
+        z_now, lo, hi, w = self.best.copy(), d.lo, d.hi, d.weight.astype(float)
+        for _ in range(DESCENTS):
+            gained = False
+            for k in range(matrix.shape[1]):
+                part = slice(matrix.indptr[k], matrix.indptr[k + 1])
+                cells, own = matrix.indices[part], z_now[matrix.indices[part]]
+                now = np.abs(own).astype(float) ** d.power
+                for move in (matrix.data[part], -matrix.data[part]):
+                    then = own + move
+                    inside = np.all((lo[cells] <= then) & (then <= hi[cells]))
+                    if inside and w[cells] @ (np.abs(then) ** d.power - now) < -WHOLE:
+                        z_now[cells], gained = then, True
+                        break
+            if self.budget.over:
+                break
+            if not gained:
+                break
+        self._take(z_now)
+        self.engine = "leaves rounded, one by one"
 
     def _solved(self, d: Distance, budget: Budget) -> bool:
         """Take the least moves of a room; whether they are the least by the solver's word."""

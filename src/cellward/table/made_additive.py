@@ -164,8 +164,9 @@ class MadeAdditive:
             return f"proven to be the least {what}"
         if self.claimed:
             return f"the least {what} by the solver's word"
-        share = 100 * (self.distance - self.bound) / self.distance
-        return f"the {what} is at most {share:.2g} % above the least"
+        if not self.bound:
+            return f"the {what} is not shown to be near the least"
+        return f"the {what} is at most {100 * (self.distance / self.bound - 1):.2g} % above the least"
 
     def __repr__(self) -> str:
         return f"MadeAdditive({len(self.cell):,} of {self.labels.cells:,} cells moved)"
