@@ -87,6 +87,8 @@ def test_levels_without_an_end_come_and_go_in_files(tmp_path):
 def test_other_methods_say_that_such_a_level_is_not_for_them():
     with pytest.raises(cw.InputError, match="cell 0: a level without an end forbids an adjustment"):
         cw.ControlledRounding(5).protect(row(lpl=[INF, 3]))
+    with pytest.raises(cw.InputError, match="nothing can be advised on it"):
+        cw.advise(row(lpl=[INF, 3]))
     both = cw.ControlledAdjustment().protect(row(lpl=[INF, 3], upl=[INF, 3]))
     assert both.status == "infeasible"
     assert "cell 0" in both.reason

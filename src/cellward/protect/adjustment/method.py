@@ -238,6 +238,11 @@ class ControlledAdjustment(Method):
         """Whether senses are drawn from the key."""
         return isinstance(self.senses, str) and self.senses == "secret"
 
+    @property
+    def gives_senses(self) -> bool:
+        """Whether senses are given, so that none may be turned."""
+        return not isinstance(self.senses, str) or self.senses in ("up", "down")
+
     def readable(self, places: int) -> list[str]:
         """What makes a release of these options readable for whoever knows them; ``places``: decimals more than the table's that are published."""
         out = []

@@ -38,7 +38,7 @@ def solve_and_repair(attempt: AdjustmentAttempt) -> Protection:
     found, allowed = attempt.solve(), attempt.method.repairs
     if not allowed or found.publication is not None or not len(attempt.needs.cell):
         return found
-    by_levels = "levels" in allowed and attempt.method.secret
+    by_levels = "levels" in allowed and not attempt.method.gives_senses
     least = _repairable(attempt).least(_time(attempt), bounds="bounds" in allowed, levels=by_levels)
     if least is None or not _changes(least):
         if (
@@ -103,7 +103,7 @@ def asked_of(attempt: AdjustmentAttempt) -> Asked:
     """The levels asked either way, only the one where senses are given."""
     up, down = attempt.asked
     cell = attempt.needs.cell
-    if not attempt.method.secret:
+    if attempt.method.gives_senses:
         sense = given_senses(attempt.method.senses, attempt.wide, cell)
         up, down = np.where(sense == UP, up, 0), np.where(sense == UP, 0, down)
     return Asked(cell, up, down)
