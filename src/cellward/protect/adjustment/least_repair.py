@@ -14,7 +14,7 @@ are checked to add up; that no smaller repair does is its word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class LeastRepair:
     above: Ints
     short: Ints
     rises: Bools
+    proven: bool
+    """Whether the solver says that nothing less would do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class Repairable:
         again = self._solved(
             budget, bounds=True, levels=True, cost="bounds", most=float(self._shares(found.short).sum())
         )
-        return again or found
+        return found if again is None else replace(again, proven=again.proven and found.proven)
 
     def _shares(self, short: Ints) -> Floats:
         """What is missed of the levels, as shares of the larger level of each cell, 1 where nothing is left."""
@@ -159,7 +161,8 @@ class Repairable:
             return None
         if outcome.x is None:
             return None
-        return self._read(outcome.x[:n] * step + base, outcome.x[s:b] > 0.5, outcome.x[d:] > 0.5)
+        made = self._read(outcome.x[:n] * step + base, outcome.x[s:b] > 0.5, outcome.x[d:] > 0.5)
+        return None if made is None else replace(made, proven=outcome.status == "optimal")
 
     def _read(self, moved: Floats, rises: Bools, dropped: Bools) -> LeastRepair | None:
         """What moves pass, and what they miss; on a grid they must add up exactly."""
@@ -173,7 +176,7 @@ class Repairable:
         below, above, short = (np.ceil(np.maximum(y, 0) - TIGHT) for y in (self.room.lo - x, x - self.room.hi, level))
         if max(y.max(initial=0) for y in (below, above)) > LARGEST:
             return None
-        return LeastRepair(below.astype(np.int64), above.astype(np.int64), short.astype(np.int64), rises)
+        return LeastRepair(below.astype(np.int64), above.astype(np.int64), short.astype(np.int64), rises, proven=False)
 
 
 class _Rows:

@@ -41,9 +41,7 @@ def solve_and_repair(attempt: AdjustmentAttempt) -> Protection:
     by_levels = "levels" in allowed and not attempt.method.gives_senses
     least = _repairable(attempt).least(_time(attempt), bounds="bounds" in allowed, levels=by_levels)
     if least is None or not _changes(least):
-        if (
-            "levels" in allowed
-        ):  # senses that are given, or no answer in time: the levels of the senses at hand are bent
+        if "levels" in allowed:  # given senses, or no answer in time: levels of the senses at hand are bent
             return replace(attempt, bends=True).solve()
         if found.failure is None or "bounds" not in allowed:
             return found
@@ -53,7 +51,8 @@ def solve_and_repair(attempt: AdjustmentAttempt) -> Protection:
     result = again.solve()
     if not isinstance(result.details, AdjustmentDetails):
         return result
-    said = f"repaired (repair={attempt.method.repair or 'levels'!r}): {_listed(repairs)}"
+    how = "" if least.proven else ", the least that was found in the time"
+    said = f"repaired (repair={attempt.method.repair or 'levels'!r}{how}): {_listed(repairs)}"
     bent = sum(one.what == "level" for one in repairs)
     details = replace(result.details, repairs=repairs, bent=bent, notes=(said, *result.details.notes))
     return replace(result, details=details)
