@@ -147,7 +147,7 @@ class _Search:
 
         What the leaves give is where the integer programs begin.
         """
-        near, d = None, self.distance
+        near = d = self.distance
         self._by_leaves(z)
         for more in WIDENINGS:
             near = replace(
@@ -166,7 +166,8 @@ class _Search:
         least, n, q = self.prices
         lo, hi = d.narrowed(self.r, n, q, least, self.cost)
         if np.any(hi - lo > LONGEST) and d.power == 2:
-            return False  # what is left to look at is too wide to be written out
+            self._solved(near, self.budget)  # what is left to look at is too wide to be written out
+            return False
         return self._solved(replace(d, lo=lo, hi=hi), self.budget)
 
     def _by_leaves(self, z: Floats) -> None:
