@@ -74,6 +74,16 @@ def test_what_cannot_be_kept_is_named():
         made(additive="l1", keep_values="total", upper=[3, 4, 5, 6, 8, 11, 9, 10, 20])
 
 
+def test_a_table_of_which_every_cell_is_kept_is_refused_or_adds_up_already():
+    every = list(zip(ROUNDED["area"], ROUNDED["sex"], strict=True))
+    with pytest.raises(cw.InputError, match="no table that adds up keeps the values of"):
+        made(additive="l2", keep_values=every)
+    right = {**ROUNDED, "n": [3, 4, 5, 6, 7, 11, 8, 10, 18]}
+    table = cw.Table.from_frame(right, **LONG, additive="l1", keep_values=every)
+    assert table.made_additive.columns()["is"] == []
+    assert table.made_additive.proven
+
+
 def test_a_total_that_no_row_holds_costs_nothing():
     rows = {"area": ["N", "N", "S", "Total"], "sex": ["F", "M", "F", "Total"], "n": [3, 4, 5, 14]}
     table = cw.Table.from_frame(rows, **LONG, additive="l1")

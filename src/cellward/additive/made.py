@@ -76,6 +76,7 @@ def make_additive(
         bound=float(found.bound) / unit if not found.proven else found.cost / unit,
         proven=found.proven,
         claimed=found.claimed,
+        engine=found.engine,
     )
 
 

@@ -78,6 +78,8 @@ class _Search:
 
     def run(self) -> Found:
         """The relaxation, and what is left to do where its vertex is not whole."""
+        if not self.r.rhs.any():
+            return Found("found", np.zeros(self.r.cells, np.int64), engine="nothing to do")
         relaxed = self._relaxed()
         if not isinstance(relaxed, tuple):
             return Found(relaxed)

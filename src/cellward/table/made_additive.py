@@ -88,7 +88,8 @@ class MadeAdditive:
     """What was moved so that a table adds up, confidential: ``cell`` by number, what it ``was`` and what it ``is``, as whole units of the table.
 
     ``missed``: how many equations did not hold. ``distance`` and ``bound``: Σ w·|change| or Σ w·change², and what no additive table with these cells
-    kept is below, both in the weights' and the table's units; equal where it is proven that nothing is nearer.
+    kept is below, both in the weights' and the table's units; equal where it is ``proven`` in whole numbers that nothing is nearer. ``claimed``: a
+    solver says so.
     """
 
     norm: str
@@ -104,6 +105,7 @@ class MadeAdditive:
     bound: float
     proven: bool
     claimed: bool
+    engine: str
 
     def columns(self) -> dict[str, list[str]]:
         """A row a cell that moved: its codes, what it was, what it is, and the change; for any data frame."""
@@ -127,6 +129,7 @@ class MadeAdditive:
             "distance": self.distance,
             "bound": self.bound,
             "proven": self.proven,
+            "engine": self.engine,
         }
 
     def permuted(self, order: Ints, labels: Labels) -> MadeAdditive:
