@@ -403,7 +403,7 @@ class Job:
         job = {"name": self.name, "file": self.path.name, "sha256": self.digest, "input_sha256": hash_of(self.source)}
         more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
         more |= further_files(table, protection, ranges=self.method is not None and self.method.publishes_ranges)
-        facts = {**summary(protection, verified=True), "job": job}
+        facts = {**summary(protection, verified=True, table=table), "job": job}
         files = write_outputs(protection, self.folder, facts, more, self.inputs, budget)
         with after_writing(self.folder):
             kept = self.write_table(table)

@@ -15,6 +15,7 @@ from cellward.files.whole import write_whole
 from cellward.manifest import MANIFEST, manifest_text
 from cellward.protection import Protection
 from cellward.report.sections.deviations import Deviations
+from cellward.report.sections.made_additive import made_additive_csv
 from cellward.report.sections.outcome import notes
 from cellward.report.sections.ranges import ranges_csv
 from cellward.report.sections.statuses import statuses_csv
@@ -29,6 +30,7 @@ FILES = {
     OF_SUMS: "confidential: the proof for sums of cells",
     DETAILS: "confidential: the result in numbers",
     "findings.csv": "confidential: why cells are at risk",
+    "made_additive.csv": "confidential: what was moved so that the table adds up",
     "statuses.csv": "confidential: what each cell is withheld for",
     MANIFEST: "confidential: hashes of inputs and outputs",
     STATEMENT: "public",
@@ -44,8 +46,10 @@ def folder_files(tables: int) -> dict[str, str]:
     return FILES | {f"release-{k}.csv": "public: a linked table by itself" for k in range(1, tables + 1) if tables > 1}
 
 
-def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
-    """What came out, in the words of the command line's ``--json``."""
+def summary(protection: Protection, *, verified: bool, table: Table | None = None) -> dict[str, Any]:
+    """What came out, in the words of the command line's ``--json``; of the ``table``, how it was made additive."""
+    made = None if table is None else table.made_additive
+    conflict = () if protection.failure is None else protection.failure.conflict
     loss = protection.loss() if protection.publication is not None else None
     return {
         "status": protection.status,
@@ -61,14 +65,18 @@ def summary(protection: Protection, *, verified: bool) -> dict[str, Any]:
         "protected": protection.protected,
         "verified": verified,
         "notes": notes(protection),
+        **({} if made is None else {"made_additive": made.to_dict()}),
         **({"reason": protection.reason} if protection.reason else {}),
+        **({} if not conflict else {"conflict": [{"cell": one.name, "what": one.what} for one in conflict]}),
     }
 
 
 def further_files(table: Table, result: Protection, *, ranges: bool = False) -> dict[str, bytes]:
-    """What else a folder holds of a suppression: the statuses, and where asked for the ranges that the public can work out."""
-    statuses = statuses_csv(table, result)
+    """What else a folder holds: of a table that was made additive what moved, of a suppression the statuses, and where asked for the ranges that the
+    public can work out."""
+    statuses, made = statuses_csv(table, result), made_additive_csv(table)
     return {
+        **({} if made is None else {"made_additive.csv": made}),
         **({} if statuses is None else {"statuses.csv": statuses}),
         **({"ranges.csv": ranges_csv(result)} if ranges else {}),
     }

@@ -36,17 +36,31 @@ OF_SUMS = {"name": "interval publication", "what": "sums of cells at risk"}
 """The method of the certificate of sums: nothing is printed of them, and of the cells what the release tells."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Obstacle:
+    """One of several things that do not go together: ``what`` (a level, an end of a cell's room) of ``cell``, called ``name``."""
+
+    cell: int
+    name: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"the {self.what} of {self.name}"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Failure:
     """Why nothing may be released.
 
-    ``cells`` and ``equations``: where it comes from, as far as that was found. ``proposal``: another method, ready to run. ``knowledge``: what values
+    ``cells`` and ``equations``: where it comes from, as far as that was found. ``conflict``: levels and ends of cells that do not go together, proven
+    in whole numbers, of which none can be left out. ``proposal``: another method, ready to run. ``knowledge``: what values
     would have told, which the certificate of an infeasible result states.
     """
 
     reason: str
     cells: tuple[int, ...] = ()
     equations: tuple[int, ...] = ()
+    conflict: tuple[Obstacle, ...] = ()
     proposal: Any = None
     knowledge: Knowledge | None = None
 

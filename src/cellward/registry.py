@@ -21,18 +21,23 @@ from cellward.tauargus.files.tab import TabSpec, read_tab
 _LONG = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
+ADDITIVE = ("additive", "keep_values", "additive_weights")
+"""How a table that does not add up is made to, in every format."""
+
+
 def read(path: str | Path, **options: Any) -> Table:
     """Read a table by its file's extension: ``.jj``, a τ-ARGUS ``.tab`` with its ``.rda`` beside it, or a long table in ``.csv``, ``.tsv`` or
     ``.parquet`` with the options of :meth:`Table.from_frame`.
 
-    JJ files take ``decimals`` only; ``.tab`` files without ``dims`` take ``decimals``, ``totals`` (``"given"``, ``"compute"``) and ``value``;
+    JJ files take ``decimals`` only; ``.tab`` files without ``dims`` take ``decimals``, ``totals`` (``"given"``, ``"compute"``) and ``value``; every
+    file takes ``additive``, ``keep_values`` and ``additive_weights``, by which a table that does not add up becomes the nearest that does;
     long tables need at least ``dims`` and ``value``; CSV (also ``.txt`` and ``.tab``) takes ``separator``, ``decimal`` (``","`` for
     decimal commas) and, where there is no header, ``names`` of the columns.
     """
     path = check_input(path, "a table's file")
     kind = path.suffix.lower()
     if kind == ".jj":
-        extra = sorted(set(options) - {"decimals"})
+        extra = sorted(set(options) - {"decimals", *ADDITIVE})
         if extra:
             raise InputError(f"{path}: a JJ file says itself what its columns are; leave out {', '.join(extra)}")
         return read_jj(path, **options)
@@ -58,7 +63,7 @@ def read(path: str | Path, **options: Any) -> Table:
 
 def _read_tab(path: Path, **options: Any) -> Table:
     """A τ-ARGUS table; its metadata say what the columns are."""
-    if extra := sorted(set(options) - {"decimals", "totals", "value"}):
+    if extra := sorted(set(options) - {"decimals", "totals", "value", *ADDITIVE}):
         raise InputError(
             f"{path}: its .rda says what its columns are; leave out {', '.join(extra)}, or name the columns with dims= and value="
         )
@@ -69,6 +74,7 @@ def _read_tab(path: Path, **options: Any) -> Table:
         totals="compute" if totals == "compute" else "given",
         response=options.get("value"),
         decimals=options.get("decimals"),
+        **{name: options[name] for name in ADDITIVE if name in options},
     )
     return read_tab(path, None, spec)
 

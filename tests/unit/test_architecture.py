@@ -14,24 +14,27 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt", "numba"}
 # Rooms in the order in which data passes through them; a room imports from earlier ones only. Each is ranked once.
 ROOMS = (
     "errors", "version", "exact", "files", "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry", "convert",
-    "instance", "publication", "objective", "solve", "audit", "protection", "protect", "advise", "report", "manifest", "outputs",
+    "instance", "publication", "objective", "solve", "audit", "protection", "protect", "additive", "advise", "report", "manifest", "outputs",
     "tauargus.batch", "job", "recheck", "cli",
 )  # fmt: skip
 FACADE = {
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
+    "table/assemble.py": {"additive.made"},
     "table/link.py": {"risk.linked_findings"},
     "table/table.py": {"tabulate.build", "tabulate.roles", "risk.find", "risk.attacker", "risk.policy", "risk.rule"},
 }
-"""Names by which users begin (Hierarchy.from_hrc, Table.from_microdata, table.find) reach later rooms, when they are called."""
+"""Names by which users begin (Hierarchy.from_hrc, Table.from_microdata, table.find), and readers that make tables additive, reach later rooms, when
+they are called."""
 LATE = {
     "audit/swaps.py": {"table.leaves"},
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
     "protect/adjustment/cone.py": {"solve.cones"},
-    "protect/adjustment/method.py": {"protect.adjustment.attempt"},
+    "protect/adjustment/method.py": {"protect.adjustment.attempt", "protect.adjustment.repaired"},
     "protect/adjustment/sums.py": {"solve.least_squares", "table.leaf_sums"},
     "protect/lattice/staged_flow.py": {"solve.staged_flow"},
     "protect/perturbation/method.py": {"protect.perturbation.attempt", "protect.perturbation.further"},
     "risk/attacker.py": {"risk.insiders"},
+    "table/assemble.py": {"additive.made"},
     "table/link.py": {"risk.linked_findings"},
     "table/relations.py": {"table.leaves", "table.compact", "table.network"},
     "table/table.py": {

@@ -194,7 +194,9 @@ def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
 def test_an_adjustment_that_cannot_be_exits_1(tmp_path, levels, run):
     done = run("adjust", levels, *AT_RISK, *STUCK, "--out", tmp_path / "out")
     assert done.code == 1
-    assert done.out.startswith("infeasible: no table keeps every sum and reaches every level, (N, B) among the cells")
+    assert done.out.startswith(
+        "infeasible: no table keeps every sum and reaches every level: the level of (N, B), the fixed value of (N, A)"
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -204,7 +206,7 @@ def test_levels_that_bent_exit_1_and_release_nothing(tmp_path, levels, run):
     assert (done.code, done.err) == (1, "")
     assert done.out == (
         "not protected: levels had to give way so that every sum holds, those of (N, B); ask for lower levels, or free fixed cells or zeros. "
-        "Nothing was written.\n"
+        "Nothing was written.\nnote: repaired (repair='levels'): level of (N, B) 5 → 0\n"
     )
     done = run(*arguments, "--json")
     facts = json.loads(done.out)

@@ -19,6 +19,7 @@ from cellward.errors import InputError
 from cellward.instance import Instance
 from cellward.key import checked_key
 from cellward.protect.adjustment import ControlledAdjustment
+from cellward.protect.method import refuse_endless
 from cellward.protect.perturbation import CellPerturbation
 from cellward.protect.rounding import ControlledRounding
 from cellward.protect.rounding.least_base import SingleCells
@@ -71,6 +72,7 @@ def advise(
     known = None if attackers is None else list(attackers)
     budget = Budget(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed)
     instance = Instance.of(table, attackers=known)
+    refuse_endless(instance, "nothing can be advised on it")
     trials = Trials(table, known, budget, checked_key(key))
     return _Adviser(instance, trials, bases).advice()
 

@@ -50,7 +50,7 @@ def finish(
 
 def _say(result: Protection, table: Table, files: list[Path], *, as_json: bool, show: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(summary(result, verified=bool(files))))
+        typer.echo(json.dumps(summary(result, verified=bool(files), table=table)))
         if not files:
             say(f"{'' if result.publication is None else 'not protected: '}{reason_of(result)}")
     else:

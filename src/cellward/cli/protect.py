@@ -85,7 +85,9 @@ def command(method: type[Method]) -> Callable[..., None]:
                     **hierarchy_files(reading),
                 }
                 more = further_files(table, result, ranges=chosen.publishes_ranges)
-                return write_outputs(result, out, summary(result, verified=True), more, inputs=files, budget=budget)
+                return write_outputs(
+                    result, out, summary(result, verified=True, table=table), more, inputs=files, budget=budget
+                )
 
             finish(result, table, out, write, budget, as_json=as_json, show=show)
         if key_file is None and secret is not None and not as_json:

@@ -7,11 +7,14 @@ from typing import Any
 
 import typer
 
+from cellward.cli.exits import say
 from cellward.cli.options import Options, by_dimension, in_panel, with_options
 from cellward.errors import InputError
 from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
-from cellward.registry import read
+from cellward.protect.option import Cells
+from cellward.registry import ADDITIVE, read
+from cellward.table.made_additive import WORDS
 from cellward.table.table import Table
 
 READING: Options = in_panel(
@@ -44,6 +47,29 @@ READING: Options = in_panel(
         "decimals": (
             int | None,
             typer.Option(None, help="Decimals to round values to. Default: as many as they have."),
+        ),
+        "additive": (
+            str | None,
+            typer.Option(
+                None,
+                help="Make a table that does not add up the nearest that does: l1 by the least sum of changes, l2 of their squares; what moved is "
+                "listed. Unless told, it is refused.",
+            ),
+        ),
+        "keep_values": (
+            list[str] | None,
+            typer.Option(
+                None,
+                "--keep-values",
+                "--keep-value",
+                help="With --additive: total, margins or inner, or a cell that keeps its value (its codes A,B; its number in a JJ file); repeatable.",
+            ),
+        ),
+        "additive_weights": (
+            str,
+            typer.Option(
+                "equal", help="With --additive: how changes are weighted: equal, relative (1/value) or table (--cost)."
+            ),
         ),
         "lower": (str, typer.Option("0", help="Lower bound of every cell: a number, a column of bounds, or 'none'.")),
         "upper": (
@@ -158,16 +184,27 @@ def tabulated(path: Path, reading: dict[str, Any], threads: int | None) -> Table
 
 
 def read_table(path: Path, reading: dict[str, Any]) -> Table:
-    """Read a table, passing on only what its format takes."""
+    """Read a table, passing on only what its format takes, and say what was moved in one that did not add up."""
+    table = _read_table(
+        path, {**reading, "keep_values": Cells(WORDS).read_text(reading["keep_values"] or [], "--keep-values")}
+    )
+    if table.made_additive is not None:
+        say(table.made_additive.sentence)
+    return table
 
+
+def _read_table(path: Path, reading: dict[str, Any]) -> Table:
+    additive = {name: reading[name] for name in ADDITIVE}
     if path.suffix.lower() == ".jj":
         if given := [
-            f"--{n}" for n, (_, option) in READING.items() if n != "decimals" and reading[n] != option.default
+            f"--{n}"
+            for n, (_, option) in READING.items()
+            if n not in ("decimals", *ADDITIVE) and reading[n] != option.default
         ]:
             raise InputError(f"{path}: a JJ file says itself how it is to be read; leave out {', '.join(given)}")
-        return read(path, decimals=reading["decimals"])
+        return read(path, decimals=reading["decimals"], **additive)
     if path.suffix.lower() == ".tab" and not reading["dims"]:
-        taken = ("decimals", "totals", "value")
+        taken = ("decimals", "totals", "value", *ADDITIVE)
         told = {n: reading[n] for n, (_, option) in READING.items() if reading[n] != option.default or n in taken}
         return read(path, **{name: entry for name, entry in told.items() if entry is not None})
     trees = _trees(reading["hierarchy"], reading["total"])

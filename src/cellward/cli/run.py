@@ -61,6 +61,8 @@ def _run_job(job: Job, budget: Budget, *, as_json: bool, show: bool) -> None:
     """Everything that a job says, by one clock."""
     with told(budget, quiet=as_json):
         table = job.table(budget)
+    if table.made_additive is not None:
+        say(table.made_additive.sentence)
     if not as_json:
         typer.echo(job.name)
         render([findings_section(table)])

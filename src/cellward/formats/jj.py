@@ -15,6 +15,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from cellward.files.whole import write_whole
 from cellward.table.assemble import STATUS_LETTERS, assemble, read_status
 from cellward.table.contributions import Contributions
 from cellward.table.labels import Labels
+from cellward.table.levels import INFINITE, marked
+from cellward.table.made_additive import Additive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
@@ -71,9 +74,17 @@ class _Lines:
             )
 
 
-def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
-    """Read a JJ file; a cell marked z is fixed, one marked u is unsafe with its levels."""
+def read_jj(
+    path: str | Path,
+    *,
+    decimals: int | None = None,
+    additive: str | None = None,
+    keep_values: Any = (),
+    additive_weights: str = "equal",
+) -> Table:
+    """Read a JJ file; a cell marked z is fixed, one marked u is unsafe with its levels. ``additive`` and what follows: as for long tables."""
     path = Path(path)
+    wish = Additive.of(additive, keep_values, additive_weights)
     lines = _Lines(path)
     first = lines.next("the first line")
     if first not in _FIRST_LINES:
@@ -99,7 +110,15 @@ def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
     column = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
 
     def numbers(name: str) -> Numbers:
-        return Numbers.read(column[name], lambda i: f"{path} line {at[i]}, column {name}")
+        entries = marked(column[name]) if name in ("lpl", "upl") else column[name]
+        return Numbers.read(entries, lambda i: f"{path} line {at[i]}, column {name}")
+
+    def levels(name: str) -> Numbers:
+        """Beyond any value, a level forbids its side."""
+        found = numbers(name)
+        entries = zip(column[name], found.mantissa, found.places.tolist(), strict=True)
+        beyond = ["inf" if int(m) >= LARGEST * 10 ** int(d) else text for text, m, d in entries]
+        return Numbers.read(marked(beyond), found.where)
 
     status = read_status(list(column["status"]), lambda i: f"{path} line {at[i]}, column status")
     relations, rhs = _read_equations(lines, n)
@@ -114,8 +133,9 @@ def read_jj(path: str | Path, *, decimals: int | None = None) -> Table:
             lower=_open_ended(lb, -1),
             upper=_open_ended(ub, 1),
             status=status,
-            levels={name: numbers(name) for name in ("lpl", "upl", "spl")},
+            levels={"lpl": levels("lpl"), "upl": levels("upl"), "spl": numbers("spl")},
             weight=numbers("weight"),
+            additive=wish,
         )
     return _with_frequencies(table, _companion(path))
 
@@ -205,13 +225,17 @@ def _read_equations(lines: _Lines, n: int) -> tuple[Relations, Numbers]:
 
 
 def write_jj(table: Table, path: str | Path) -> Path:
-    """Write a JJ file, whole or not at all; a missing bound is written as ±2^53, beyond any value.
+    """Write a JJ file, whole or not at all; a missing bound is written as ±2^53, beyond any value, and so is a level that
+    forbids its side.
 
     Where it is known how many stand behind the cells, a companion ``.frq`` says so; one of an earlier table is taken away.
     """
     d, s = table.decimals, table.sensitivity
     weight = ["1"] * table.cells if table.weight is None else exact.texts(table.weight, table.weight_decimals)
     numbers = [exact.texts(column, d) for column in (table.scaled, table.lower, table.upper, s.lpl, s.upl, s.spl)]
+    for column, level in ((numbers[3], s.lpl), (numbers[4], s.upl)):
+        for i in np.flatnonzero(level >= INFINITE).tolist():
+            column[i] = str(LARGEST)
     for column, bound, open_end in ((numbers[1], table.lower, -LARGEST), (numbers[2], table.upper, LARGEST)):
         for i in np.flatnonzero(np.abs(bound) == NO_BOUND).tolist():
             column[i] = str(open_end)

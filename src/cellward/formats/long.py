@@ -14,6 +14,7 @@ from cellward.exact import NO_BOUND
 from cellward.files.text import naming
 from cellward.table.assemble import STATUS_LETTERS
 from cellward.table.frame import LongSpec, build_from_frame
+from cellward.table.levels import INFINITE
 from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
 
@@ -57,7 +58,7 @@ def long_columns(table: Table) -> dict[str, list[str]]:
     }
     for name, level in (("lpl", s.lpl), ("upl", s.upl), ("spl", s.spl)):
         if level.any():
-            extra[name] = exact.texts(level, table.decimals)
+            extra[name] = ["inf" if own >= INFINITE else exact.text(own, table.decimals) for own in level.tolist()]
     for name, bound, usual in (("lower", table.lower, 0), ("upper", table.upper, NO_BOUND)):
         if np.any(bound != usual):
             extra[name] = ["" if abs(b) == NO_BOUND else exact.text(b, table.decimals) for b in bound.tolist()]

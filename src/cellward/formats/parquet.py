@@ -14,6 +14,7 @@ from cellward.files.text import check_input
 from cellward.files.whole import write_whole
 from cellward.formats.long import build, check_header, long_columns
 from cellward.table.frame import LongSpec
+from cellward.table.levels import INFINITE
 from cellward.table.table import Table
 
 
@@ -62,6 +63,9 @@ def write_parquet(table: Table, path: str | Path) -> Path:
     values = f"DECIMAL(38, {table.decimals})"
     kind = dict.fromkeys(("value", "lpl", "upl", "spl", "lower", "upper"), values)
     kind["cost"] = f"DECIMAL(38, {table.weight_decimals})"
+    for name in ("lpl", "upl"):
+        if (getattr(table.sensitivity, name) >= INFINITE).any():
+            kind[name] = "VARCHAR"  # it has no end to write as a number
     types = ["VARCHAR"] * len(table.labels.columns()) + [kind.get(name.split()[-1], "VARCHAR") for name in texts][
         len(table.labels.columns()) :
     ]

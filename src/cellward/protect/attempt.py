@@ -15,7 +15,7 @@ from cellward.exact import Ints
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.draws import Draws
-from cellward.protection import Details, Failure, Protection, Run
+from cellward.protection import Details, Failure, Obstacle, Protection, Run
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Publication
 from cellward.solve.budget import Budget
@@ -91,14 +91,19 @@ class Attempt(ABC):
             raise SolverError(f"{engine or 'the engine'} gave an answer that does not hold: {error}") from error
 
     def infeasible(
-        self, reason: str, engine: str, cells: Iterable[int] = (), equations: Iterable[int] = ()
+        self,
+        reason: str,
+        engine: str,
+        cells: Iterable[int] = (),
+        equations: Iterable[int] = (),
+        conflict: Iterable[Obstacle] = (),
     ) -> Protection:
         """No such table exists."""
-        return self._nothing("infeasible", reason, engine, cells, equations, limit_reached=False)
+        return self._nothing("infeasible", reason, engine, cells, equations, conflict, limit_reached=False)
 
     def failed(self, reason: str, engine: str, *, limit_reached: bool = True) -> Protection:
         """Nothing was found."""
-        return self._nothing("failed", reason, engine, (), (), limit_reached=limit_reached)
+        return self._nothing("failed", reason, engine, (), (), (), limit_reached=limit_reached)
 
     def first_protected(self, made: Iterator[Protection]) -> Protection | None:
         """The first of the results that is shown to protect, as far as it has to."""
@@ -111,6 +116,7 @@ class Attempt(ABC):
         engine: str,
         cells: Iterable[int],
         equations: Iterable[int],
+        conflict: Iterable[Obstacle],
         *,
         limit_reached: bool,
     ) -> Protection:
@@ -120,7 +126,9 @@ class Attempt(ABC):
             method=self._statement(told),
             status=status,
             sought=sought,
-            failure=Failure(reason=reason, cells=tuple(cells), equations=tuple(equations), knowledge=told),
+            failure=Failure(
+                reason=reason, cells=tuple(cells), equations=tuple(equations), conflict=tuple(conflict), knowledge=told
+            ),
             run=Run(engine=engine, seconds=self.budget.root.spent, limit_reached=limit_reached),
             ignore_levels=self.method.ignores_levels,
             key=self.key,

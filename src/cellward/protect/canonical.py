@@ -78,6 +78,9 @@ class CanonicalOrder:
             place = {one.name: k for k, one in enumerate(instance.attackers)}
             kept = sorted(found.instance.attackers, key=lambda one: place.get(one.name, len(place)))
             own = replace(own, attackers=tuple(one.permuted(self.cells) for one in kept))
+        lower, upper = found.instance.lower[cells], found.instance.upper[cells]
+        if not np.array_equal(lower, own.lower) or not np.array_equal(upper, own.upper):  # a method may widen bounds
+            own = replace(own, lower=lower, upper=upper)
         weight, places = found.instance.weight[cells], found.instance.weight_decimals
         if places != own.weight_decimals or not np.array_equal(weight, own.weight):  # a method may make some count less
             own = replace(own, weight=weight, weight_decimals=places)
@@ -109,6 +112,7 @@ class CanonicalOrder:
             failure,
             cells=tuple(sorted(int(self.cells[i]) for i in failure.cells)),
             equations=tuple(sorted(int(self.equations[j]) for j in failure.equations)),
+            conflict=tuple(replace(one, cell=int(self.cells[one.cell])) for one in failure.conflict),
             proposal=None if failure.proposal is None else failure.proposal.permuted(instance, cells),
             knowledge=None if failure.knowledge is None else failure.knowledge.take(cells),
         )

@@ -64,6 +64,15 @@ class BatchRun:
     note: str = ""
 
 
+def refuse_endless(instance: Instance, why: str) -> None:
+    """Refuse levels without an end where they mean nothing."""
+    if len(endless := instance.sensitivity.endless):
+        name = instance.labels.name(int(endless[0]))
+        raise InputError(
+            f"{name}: a level without an end forbids an adjustment to move the cell to that side, and {why}; give a number"
+        )
+
+
 class Method(ABC):
     """A protection method: a frozen dataclass of options with these verbs."""
 
@@ -77,6 +86,8 @@ class Method(ABC):
     """The weights where a user gives none."""
     tauargus: ClassVar[tuple[TauArgus, ...]] = ()
     """Its commands in τ-ARGUS batches."""
+    one_sided: ClassVar[bool] = False
+    """Whether levels without an end, which forbid a side, mean something to it."""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -176,6 +187,8 @@ class Method(ABC):
             )
         weights = self.default_weights if weights is None else weights
         instance = self.faced(Instance.of(table, weights=weights, attackers=attackers))
+        if not self.one_sided:
+            refuse_endless(instance, f"no {self.title} meets it")
         if reason := self.accepts(instance):
             raise InputError(reason)
         key, search = checked_key(key), budget.search(*reserves(instance, budget))

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import NO_BOUND, NOISE, Ints, Numbers, Where
+from cellward.exact import NO_BOUND, NOISE, Bools, Ints, Numbers, Where
 from cellward.table.labels import Labels
 from cellward.table.levels import levels_of
+from cellward.table.made_additive import Additive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus, Sensitivity
-from cellward.table.table import Table, check_additive
+from cellward.table.table import Table, check_additive, check_bounds
 
 
 def assemble(
@@ -31,13 +32,19 @@ def assemble(
     levels: Mapping[str, Numbers | None] | None = None,
     weight: Numbers | None = None,
     remedy: Callable[[int], str] | str = "",
+    additive: Additive | None = None,
+    stated: Bools | None = None,
 ) -> Table:
-    """Scale everything to common integers, test additivity on them, and make the Table.
+    """Scale everything to common integers, test additivity on them, and make the Table; ``additive``: make it so where it is not.
+
+    ``stated``: cells whose values were given, and not computed from others; None: all.
 
     Levels are rounded up to the grid (more protection, never less); a lower bound is rounded up and an upper one down, which loses no value that the
     table's decimals can express.
     """
     decimals = exact.check_decimals(decimals)
+    if additive is not None and decimals is None:
+        decimals = additive.decimals(numbers)
     finest = max(numbers.decimals, rhs.decimals if rhs else 0)
     d = finest if decimals is None else decimals
     if decimals is None and d and (i := numbers.too_fine(d)) is not None:
@@ -53,8 +60,28 @@ def assemble(
             if proposed is None
             else f"that is float noise: with decimals={proposed} every equation holds"
         )
-    check_additive(relations, scaled, d, labels, remedy)
     n = relations.cells
+    ends = bounds(lower, n, d, "lower"), bounds(upper, n, d, "upper")
+    status = np.zeros(n, np.uint8) if status is None else status
+    own, places = _weights(weight), weight.decimals if weight else 0
+    made = None
+    if additive is None:
+        check_additive(relations, scaled, d, labels, remedy)
+    else:
+        from cellward.additive.made import make_additive
+
+        check_bounds(scaled, d, *ends, labels)
+        scaled, made = make_additive(
+            additive,
+            relations,
+            scaled,
+            d,
+            ends,
+            labels,
+            given=np.ones(n, bool) if stated is None else stated,
+            fixed=np.asarray(status == CellStatus.FIXED),
+            weight=None if own is None else (own, places),
+        )
     zero = np.zeros(n, np.int64)
     given = {name: column for name, column in (levels or {}).items() if column is not None}
     asked = {name: levels_of(column, d, name, labels) for name, column in given.items()}
@@ -62,17 +89,18 @@ def assemble(
         relations=relations,
         scaled=scaled,
         decimals=d,
-        lower=bounds(lower, n, d, "lower"),
-        upper=bounds(upper, n, d, "upper"),
+        lower=ends[0],
+        upper=ends[1],
         labels=labels,
         sensitivity=Sensitivity(
-            np.zeros(n, np.uint8) if status is None else status,
+            status,
             asked.get("lpl", zero),
             asked.get("upl", zero),
             asked.get("spl", zero),
         ),
-        weight=_weights(weight),
-        weight_decimals=weight.decimals if weight else 0,
+        weight=own,
+        weight_decimals=places,
+        made_additive=made,
     )
 
 

@@ -11,6 +11,8 @@ from cellward.errors import InputError
 from cellward.exact import Ints, Numbers
 from cellward.table.assemble import assemble, read_column
 from cellward.table.labels import Labels
+from cellward.table.levels import marked
+from cellward.table.made_additive import Additive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
@@ -27,6 +29,7 @@ def build_from_equations(
     weight: Any,
     fixed: Sequence[int] | Ints | None,
     decimals: int | None,
+    additive: Additive | None,
 ) -> Table:
     """See :meth:`Table.from_equations`."""
     numbers = read_column(values, lambda i: f"value of cell {i}", "values")
@@ -57,6 +60,7 @@ def build_from_equations(
         status=status,
         levels={name: _spread(level, index, n, name) for name, level in levels.items()},
         weight=cost,
+        additive=additive,
     )
 
 
@@ -86,4 +90,4 @@ def _spread(level: Any, index: Ints, n: int, name: str) -> Numbers | None:
     column: list[object] = [0] * n
     for i, value in zip(index.tolist(), given, strict=True):
         column[i] = value
-    return Numbers.read(column, lambda i: f"{name} of cell {i}")
+    return Numbers.read(marked(column) if name != "spl" else column, lambda i: f"{name} of cell {i}")

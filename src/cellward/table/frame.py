@@ -16,6 +16,8 @@ from cellward.hierarchy import Hierarchy, check_hierarchies
 from cellward.table.assemble import assemble, is_blank, read_status
 from cellward.table.coded import Axis, CodedCells, Place
 from cellward.table.labels import Labels
+from cellward.table.levels import marked
+from cellward.table.made_additive import REMEDY, Additive
 from cellward.table.ranks import MOST, with_ranks
 from cellward.table.table import Table
 from cellward.table.told_by_rows import least_of_sums
@@ -55,6 +57,9 @@ class LongSpec:
     upper: Any = None
     frequency: str | None = None
     largest: Sequence[str] = ()
+    additive: str | None = None
+    keep_values: Any = ()
+    additive_weights: str = "equal"
 
     def __post_init__(self) -> None:
         if isinstance(self.dims, str) or not self.dims:
@@ -91,6 +96,14 @@ class LongSpec:
             if chosen not in known:
                 raise InputError(f"{option}={chosen!r} is not known; use one of {', '.join(map(repr, known))}")
         check_hierarchies(self.hierarchies, self.dims)
+        self.wish  # noqa: B018 (its mistakes are told first)
+        if self.additive is not None and self.totals == "compute":
+            raise InputError("additive: totals='compute' makes every table add up; leave one of them out")
+
+    @property
+    def wish(self) -> Additive | None:
+        """To be made additive, where it is not."""
+        return Additive.of(self.additive, self.keep_values, self.additive_weights)
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -119,6 +132,8 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
     numbers = Numbers.read(column(value), lambda i: place(i, value))
     attributes = {name: _attribute(name, column(key), key, place) for name, key in spec.attributes.items()}
 
+    if spec.wish is not None and spec.decimals is None:
+        spec = replace(spec, decimals=spec.wish.decimals(numbers))
     d = numbers.decimals if spec.decimals is None else spec.decimals
     described = cells
     if totals != "given":
@@ -132,6 +147,7 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
         cells, numbers = cells.without_totals(numbers)
     if spec.empty == "zero":
         cells, numbers = cells.with_zeros(numbers, [axis.bottom for axis in axes])
+    stated = cells.count
     if totals == "given":
         cells.refuse_lost_relations()
     else:
@@ -144,7 +160,10 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
     spread = {name: _spread(attribute, described, cells) for name, attribute in attributes.items()}
 
     def remedy(j: int) -> str:
-        fix = "correct the values, give the hierarchy if some codes are sums of others, or recompute with totals='compute' (--totals compute)"
+        fix = (
+            "correct the values, give the hierarchy if some codes are sums of others, recompute totals with totals='compute' (--totals compute), "
+            f"or {REMEDY}"
+        )
         return f"{lost} not in the table: add the cell, or {fix}" if (lost := absent(j)) else fix
 
     table = assemble(
@@ -158,6 +177,8 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
         levels={name: _numbers(spread.get(name), 0, name, labels) for name in ("lpl", "upl", "spl")},
         weight=_numbers(spread.get("cost"), 1, "cost", labels),
         remedy=remedy,
+        additive=spec.wish,
+        stated=np.arange(cells.count) < stated,
     )
     if "lower" not in spread and spec.empty == "absent" and _tells_by_rows(table, cells):
         table = replace(table, lower=least_of_sums(table.relations, np.maximum(table.lower, 1)))
@@ -306,7 +327,7 @@ def _attribute(name: str, entries: Any, key: str, place: Place) -> list[Any]:
         return list(read_status(list(entries), lambda i: place(i, key)))
     blank = [is_blank(entry) for entry in entries]
     filled = [0 if empty else entry for entry, empty in zip(entries, blank, strict=True)]
-    numbers = Numbers.read(filled, lambda i: place(i, key))
+    numbers = Numbers.read(marked(filled) if name in ("lpl", "upl") else filled, lambda i: place(i, key))
     pairs = zip((int(m) for m in numbers.mantissa), numbers.places.tolist(), strict=True)
     if name == "frequency":
         counts = zip(blank, numbers.mantissa, numbers.places.tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,10 @@ from cellward.errors import InputError
 from cellward.exact import Ints, Numbers, freeze
 from cellward.table.labels import Labels
 
+INFINITE = 2**60
+"""A level without an end, whatever the unit: no table is so far off, so that the cell may only move to the other side."""
+_MARK = 10**29
+_ENDLESS = ("inf", "+inf", "infinity", "+infinity", "∞")
 TINY = 3
 """A level is rounded up to the table's unit; one of less than so many decimals below it is no level in that unit, but a mistake."""
 
@@ -51,12 +55,29 @@ class Levels:
 
     def times(self, factor: int) -> Levels:
         """The same levels counted in a unit ``factor`` times finer."""
-        return Levels(self.cell, self.lpl * factor, self.upl * factor, self.spl * factor)
+        return Levels(self.cell, finer_levels(self.lpl, factor), finer_levels(self.upl, factor), self.spl * factor)
 
     def permuted(self, place: Ints) -> Levels:
         """The same levels when cell i becomes cell place[i]."""
         order = np.argsort(place[self.cell])
         return Levels(place[self.cell][order], self.lpl[order], self.upl[order], self.spl[order])
+
+
+def finer_levels(level: Ints, factor: int) -> Ints:
+    """Levels counted in a unit so many times finer."""
+    endless = level >= INFINITE
+    return np.where(endless, INFINITE, np.where(endless, 0, level) * factor)
+
+
+def marked(entries: Iterable[object]) -> list[object]:
+    """Levels as users write them, those without an end (inf) so that they can be read as numbers."""
+    return [_MARK if _is_endless(entry) else entry for entry in entries]
+
+
+def _is_endless(entry: object) -> bool:
+    if isinstance(entry, float | np.floating):
+        return bool(entry == np.inf)
+    return isinstance(entry, str) and entry.strip().casefold() in _ENDLESS
 
 
 def level_of(value: object, decimals: int, name: str, cell: str) -> int:
@@ -79,6 +100,13 @@ def levels_of(column: Numbers, decimals: int, name: str, labels: Labels) -> Ints
 
 
 def _scaled(column: Numbers, decimals: int, name: str, called: Callable[[int], str]) -> Ints:
+    endless = (
+        np.array([int(m) >= _MARK for m in column.mantissa], bool) if name in ("lpl", "upl") else np.zeros(0, bool)
+    )
+    if endless.any():
+        finite = [0 if end else int(m) for m, end in zip(column.mantissa, endless.tolist(), strict=True)]
+        rest = _scaled(Numbers(finite, column.places, column.where), decimals, name, called)
+        return np.where(endless, INFINITE, rest)
     scaled = column.scaled(decimals, "up")
 
     def given(i: int) -> str:

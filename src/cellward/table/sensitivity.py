@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cellward.errors import InputError
 from cellward.exact import Ints, freeze
 from cellward.table.cell_sums import CellSum
-from cellward.table.levels import Levels
+from cellward.table.levels import INFINITE, Levels, finer_levels
 
 
 class CellStatus(IntEnum):
@@ -83,6 +83,11 @@ class Sensitivity:
                 )
 
     @property
+    def endless(self) -> Ints:
+        """Cells with a level without an end, which forbids a side."""
+        return np.flatnonzero((self.lpl >= INFINITE) | (self.upl >= INFINITE))
+
+    @property
     def unsafe(self) -> Ints:
         """The cells at risk."""
         return np.flatnonzero(self.status == CellStatus.UNSAFE)
@@ -116,8 +121,8 @@ class Sensitivity:
         finer = tuple(one.times(factor) for one in self.sums)
         return replace(
             self,
-            lpl=self.lpl * factor,
-            upl=self.upl * factor,
+            lpl=finer_levels(self.lpl, factor),
+            upl=finer_levels(self.upl, factor),
             spl=self.spl * factor,
             sums=finer,
             unit=self.unit * factor,

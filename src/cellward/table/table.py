@@ -13,6 +13,7 @@ from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import Ints
 from cellward.table.labels import Labels
+from cellward.table.made_additive import REMEDY, Additive, MadeAdditive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
 
@@ -46,6 +47,8 @@ class Table:
     weight_decimals: int = 0
     contributions: Contributions | None = None
     findings: Findings | None = None
+    made_additive: MadeAdditive | None = None
+    """What was moved, where it was asked to be made additive."""
 
     # ---- builders --------------------------------------------------------------------------------------------------------------------------
 
@@ -90,6 +93,9 @@ class Table:
         upper: Any = None,
         frequency: str | None = None,
         largest: Sequence[str] = (),
+        additive: str | None = None,
+        keep_values: Any = (),
+        additive_weights: str = "equal",
         **former: Any,
     ) -> Table:
         """A long table: one row a cell, a column a dimension, a column of values; a pandas or polars frame, or a mapping of columns.
@@ -103,10 +109,18 @@ class Table:
         ``cost`` one of what a unit of deviation costs (used with ``weights="table"``).
         ``frequency`` names a column of the numbers of contributors, ``largest`` columns of the largest contributions, the largest first: rules then
         judge the cells (:meth:`find`).
+        ``additive``: a table that does not add up (rounded or noisy totals) becomes the nearest that does: ``"l1"`` the least Σ w·|change|, ``"l2"``
+        the least Σ w·change²; :attr:`made_additive` lists what moved. ``keep_values``: cells that keep their values, by their codes, or ``"total"``
+        (grand totals), ``"margins"`` (all sums), ``"inner"`` (all others). ``additive_weights``: w is 1 (``"equal"``), 1/value (``"relative"``) or
+        the column of ``cost`` (``"table"``).
 
         >>> table = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
         >>> table.labels.columns()["sex"], table.values.tolist()
         (['F', 'M', 'Total'], [3, 4, 7])
+        >>> rows = {"sex": ["F", "M", "Total"], "n": [3, 4, 8]}
+        >>> table = Table.from_frame(rows, dims=["sex"], value="n", additive="l1", keep_values=["Total", "F"])
+        >>> table.values.tolist(), table.made_additive.columns()
+        ([3, 5, 8], {'sex': ['M'], 'was': ['4'], 'is': ['5'], 'change': ['1']})
         """
         from cellward.table.frame import LongSpec, build_from_frame, refuse_former
 
@@ -114,7 +128,7 @@ class Table:
         spec = LongSpec(
             dims=dims, value=value, hierarchies=hierarchies, total=total, totals=totals, empty=empty, status=status,
             lpl=lpl, upl=upl, spl=spl, cost=cost, decimals=decimals, lower=lower, upper=upper,
-            frequency=frequency, largest=largest, **former,
+            frequency=frequency, largest=largest, additive=additive, keep_values=keep_values, additive_weights=additive_weights, **former,
         )  # fmt: skip
         return build_from_frame(frame, spec)
 
@@ -196,8 +210,13 @@ class Table:
         weight: Any = None,
         fixed: Sequence[int] | Ints | None = None,
         decimals: int | None = None,
+        additive: str | None = None,
+        keep_values: Any = (),
+        additive_weights: str = "equal",
     ) -> Table:
         """Any cells and any integer system matrix·values = rhs (an array or a scipy sparse matrix, one row an equation; rhs 0 unless given).
+
+        ``additive``, ``keep_values`` (cells by number) and ``additive_weights`` as in :meth:`from_frame`; ``fixed`` cells keep their values too.
 
         >>> Table.from_equations([1, 2, 3], [[1, 1, -1]], sensitive=[0], upl=[1])
         Table(3 cells, 1 equation, 1 unsafe)
@@ -205,7 +224,8 @@ class Table:
         from cellward.table.equations import build_from_equations
 
         levels = {"lpl": lpl, "upl": upl, "spl": spl}
-        return build_from_equations(values, matrix, rhs, sensitive, levels, lower, upper, weight, fixed, decimals)
+        wish = Additive.of(additive, keep_values, additive_weights)
+        return build_from_equations(values, matrix, rhs, sensitive, levels, lower, upper, weight, fixed, decimals, wish)
 
     def __post_init__(self) -> None:
         exact.freeze(self.scaled, self.lower, self.upper, self.weight)
@@ -216,20 +236,7 @@ class Table:
                 "is beyond 2^53, where doubles stop being exact; choose a larger unit or fewer decimals"
             )
         check_additive(self.relations, self.scaled, self.decimals, self.labels)
-        for bound, name, out in (
-            (self.lower, "lower", self.scaled < self.lower),
-            (self.upper, "upper", self.scaled > self.upper),
-        ):
-            if out.any():
-                i = int(out.argmax())
-                limit = exact.short(int(bound[i]), self.decimals)
-                count = int(out.sum())
-                more = "" if count == 1 else f" (and {count - 1} more cells)"
-                side = "below its lower" if name == "lower" else "above its upper"
-                raise InputError(
-                    f"{self.labels.name(i)}: its value is {side} bound {limit}{more}; "
-                    f"correct the value, or widen the bounds with {name}= (--{name}, or the file's own)"
-                )
+        check_bounds(self.scaled, self.decimals, self.lower, self.upper, self.labels)
 
     # ---- reading ---------------------------------------------------------------------------------------------------------------------------
 
@@ -342,8 +349,26 @@ def check_additive(
     raise InputError(
         f"equation {j}, {equation_text(relations, labels, j, decimals)}, does not add up: difference "
         f"{exact.short(_difference(relations, scaled, j), decimals)}{more}; "
-        + ((remedy if isinstance(remedy, str) else remedy(j)) or "correct the values")
+        + ((remedy if isinstance(remedy, str) else remedy(j)) or f"correct the values, or {REMEDY}")
     )
+
+
+def check_bounds(scaled: Ints, decimals: int, lower: Ints, upper: Ints, labels: Labels) -> None:
+    """Refuse values outside their bounds."""
+    for bound, name, out in (
+        (lower, "lower", scaled < lower),
+        (upper, "upper", scaled > upper),
+    ):
+        if out.any():
+            i = int(out.argmax())
+            limit = exact.short(int(bound[i]), decimals)
+            count = int(out.sum())
+            more = "" if count == 1 else f" (and {count - 1} more cells)"
+            side = "below its lower" if name == "lower" else "above its upper"
+            raise InputError(
+                f"{labels.name(i)}: its value is {side} bound {limit}{more}; "
+                f"correct the value, or widen the bounds with {name}= (--{name}, or the file's own)"
+            )
 
 
 _NAMED = 3

@@ -25,6 +25,8 @@ from cellward.protect.adjustment.distance import Distance
 from cellward.protect.adjustment.equation import nearest_whole
 from cellward.protect.adjustment.insiders import Guesses, guesses, worked_out
 from cellward.protect.adjustment.needs import DOWN, UP, Needs, Room, capped_room, drawn_levels, free_room, given_senses
+from cellward.protect.adjustment.obstacles import obstacles, obstacles_of_one, together
+from cellward.protect.adjustment.repaired import Lowered
 from cellward.protect.adjustment.senses import Senses
 from cellward.protect.adjustment.turning import conflicting
 from cellward.protect.adjustment.widened import padded, widened, with_needs_of_sums
@@ -75,6 +77,10 @@ class AdjustmentAttempt(Attempt):
     method: ControlledAdjustment
     insiders: tuple[Attacker, ...] = ()
     """Attackers that know cells, against whom nothing is claimed."""
+    bends: bool = False
+    """Whether levels of the senses at hand are bent where they do not go together."""
+    lowered: Lowered | None = None
+    """Levels that gave way already."""
 
     # ---- what is asked -------------------------------------------------------------------------------------------------------------------------
 
@@ -138,8 +144,21 @@ class AdjustmentAttempt(Attempt):
         return int(exact.scale_one(self.method.grid, self.fine.decimals, "grid", strict=True))
 
     @cached_property
+    def origin(self) -> Ints:
+        """What values on the grid are multiples of it away from: 0, or the true values where deviations are on it."""
+        return self.wide.a if self.method.grid_of == "deviations" else np.zeros_like(self.wide.a)
+
+    @property
     def needs(self) -> Needs:
         """Which cells and sums must move, and how far at least."""
+        if self.lowered is None:
+            return self._asked_first
+        left = (self.lowered.up > 0) | (self.lowered.down > 0)
+        return Needs(self.lowered.cell[left], self.lowered.up[left], self.lowered.down[left])
+
+    @cached_property
+    def _asked_first(self) -> Needs:
+        """The same before any level gave way."""
         i, attackers = self.fine, (*self.fine.attackers, *self._insiders_finer)
         needs = Needs.of(replace(i, attackers=attackers))
         return with_needs_of_sums(needs, attackers, i.sensitivity.sums, i.cells)
@@ -153,13 +172,32 @@ class AdjustmentAttempt(Attempt):
         return self.method.fixed_cells(self.instance)
 
     @cached_property
+    def still(self) -> Bools:
+        """Cells that stay: fixed ones, and zeros that are not at risk."""
+        fixed = self._kept if self.method.soft_margins is None else self.instance.sensitivity.fixed
+        stays = self._over_sums(fixed)
+        if self.method.zeros_stay:
+            zero = self.wide.a == 0
+            zero[self._asked_first.cell] = False
+            stays = stays | zero
+        return stays
+
+    @cached_property
+    def one_way(self) -> tuple[Bools, Bools]:
+        """Cells that may only go up, and those that may only go down."""
+        rises, falls = self.method.one_way(self.instance)
+        return self._over_sums(rises), self._over_sums(falls)
+
+    def _over_sums(self, cells: Bools) -> Bools:
+        """A choice of cells among those and the sums."""
+        return np.concatenate((cells, np.zeros(self.wide.cells - len(cells), bool)))
+
+    @cached_property
     def free(self) -> tuple[Ints, Ints]:
         """What cells may move by but for their levels."""
-        fixed = self._kept
-        if self.method.soft_margins is not None:
-            fixed = self.instance.sensitivity.fixed
-        fixed = np.concatenate((fixed, np.zeros(self.wide.cells - len(fixed), bool)))
-        lo, hi = free_room(self.wide, fixed, zeros_stay=self.method.zeros_stay, at_risk=self.needs.cell)
+        lo, hi = free_room(self.wide, self.still)
+        rises, falls = self.one_way
+        lo, hi = np.where(rises, np.maximum(lo, 0), lo), np.where(falls, np.minimum(hi, 0), hi)
         if self.method.max_change is None:
             return lo, hi
         return capped_room(self.wide.a, (lo, hi), self.method.decimal("max_change"), self.needs.cell, self.fine.cells)
@@ -204,7 +242,7 @@ class AdjustmentAttempt(Attempt):
 
     def problem(self, room: Room) -> AdjustmentProblem:
         """The continuous problem with this room."""
-        grid = PublishedGrid(self.wide.a, self.step, self.factor)
+        grid = PublishedGrid(self.wide.a - self.origin, self.step, self.factor)
         return AdjustmentProblem.of(self.relations, room, self.distance, self.instance.decimals, grid)
 
     @property
@@ -212,9 +250,9 @@ class AdjustmentAttempt(Attempt):
         return engines.forms_of(self.method.form)
 
     @property
-    def _asked(self) -> tuple[Ints, Ints]:
+    def asked(self) -> tuple[Ints, Ints]:
         """How far cells at risk must move up or down at least so that values on the grid are as far off as is asked; 0: not that way."""
-        n, a, step = self.needs, self.wide.a[self.needs.cell], self.step
+        n, a, step = self.needs, (self.wide.a - self.origin)[self.needs.cell], self.step
         up, down = -(-(a + n.up) // step) * step - a, a - (a - n.down) // step * step
         return np.where(n.up > 0, up, 0), np.where(n.down > 0, down, 0)
 
@@ -224,7 +262,7 @@ class AdjustmentAttempt(Attempt):
         jitter = self.method.jitter
         up = drawn_levels(self.draws, cell, self.needs.up, hi[cell], jitter, self.step, "up")
         down = drawn_levels(self.draws, cell, self.needs.down, -lo[cell], jitter, self.step, "down")
-        asked_up, asked_down = self._asked
+        asked_up, asked_down = self.asked
         up = np.where(up > 0, np.maximum(up, asked_up), 0)
         down = np.where(down > 0, np.maximum(down, asked_down), 0)
         can_up, can_down = (up > 0) & (asked_up <= hi[cell]), (down > 0) & (asked_down <= -lo[cell])
@@ -247,9 +285,11 @@ class AdjustmentAttempt(Attempt):
             return self._worked_out(*told)
         senses = self.senses()
         lost = senses.stuck
-        if len(lost) and not self.method.soft_levels:
+        if len(lost) and not self.bends:
             reason = f"the bounds of {self.names(lost)} leave no value that is far enough off; {self._remedy}"
-            found = self.infeasible(reason, "levels of single cells", self._cells(lost))
+            found = self.infeasible(
+                reason, "levels of single cells", self._cells(lost), conflict=obstacles_of_one(self, int(lost[0]))
+            )
             return self._with_proof(found, senses, (Conflict.of_nothing(),)) if self._cells(lost) else found
         with blas_threads(self.budget.threads):
             if not len(senses.cell):
@@ -268,7 +308,7 @@ class AdjustmentAttempt(Attempt):
             return best or found
 
     def _sensed(self, senses: Senses, caps: Caps | None) -> engines.Sensed:
-        soft = self.method.soft_levels
+        soft = self.bends
         part = self.budget if caps is None or self.budget.left is None else self.budget.part(CAPPED * self.budget.left)
         return engines.solve_with_senses(
             self.problem(Room(*self.free)), senses, part, self._forms, soft_levels=soft, caps=caps
@@ -280,7 +320,7 @@ class AdjustmentAttempt(Attempt):
         if answer.status == "infeasible" or answer.z is None:
             return self._without(sensed)
         made = (self._made(*one, sensed) for one in self._published(sensed))
-        found = next(made, None) if self.method.soft_levels else self.first_protected(made)
+        found = next(made, None) if self.bends or self.lowered is not None else self.first_protected(made)
         if found is not None:
             return found
         reason = f"no additive table on {self._grid_words} was found near the optimum ({answer.engine})"
@@ -296,7 +336,7 @@ class AdjustmentAttempt(Attempt):
         n, headline, top = self.fine.cells, np.zeros(self.wide.cells, bool), np.zeros(self.wide.cells, bool)
         if self.wide.cells < engines.DIRECT:
             if self.method.keeps != "nothing":
-                moves = self.wide.a % self.step != 0  # what is off the grid cannot stay
+                moves = (self.wide.a - self.origin) % self.step != 0  # what is off the grid cannot stay
                 moves[self.needs.cell] = True
                 headline[:n] = headlines(self.fine.relations, first=self.method.keeps == "headlines")
                 top[:n] = headlines(self.fine.relations, first=False)
@@ -335,6 +375,11 @@ class AdjustmentAttempt(Attempt):
         sought = replace(found.sought, allowed=allowed, refutation=nodes)
         return replace(found, sought=sought, shown=None)  # type: ignore[arg-type] # made of the other fields
 
+    def stands_for(self, cell: int) -> int:
+        """The cell of the table, or the first of the sum, that a cell stands for."""
+        n = self.fine.cells
+        return cell if cell < n else int(self.fine.sensitivity.sums[cell - n].cell[0])
+
     def _cells(self, cells: Ints) -> list[int]:
         """Those that are cells of the table."""
         return [int(i) for i in cells if i < self.fine.cells]
@@ -350,12 +395,16 @@ class AdjustmentAttempt(Attempt):
         answer, turned = sensed.answer, sensed.turned
         if turned is not None and turned.tree:
             cells = conflicting(turned.tree, sensed.senses)
+            conflict = obstacles(self, turned.tree)
             where = (
                 f", {self.names(cells)} among the cells that cannot be far enough off together" if len(cells) else ""
             )
+            where = f": {together(conflict)} do not go together" if conflict else where
             reason = f"no table keeps every sum and reaches every level{where} ({answer.engine}); {self._remedy}"
             return self._with_proof(
-                self.infeasible(reason, answer.engine, self._cells(cells)), turned.senses, turned.tree
+                self.infeasible(reason, answer.engine, self._cells(cells), conflict=conflict),
+                turned.senses,
+                turned.tree,
             )
         short = (
             ""
@@ -378,8 +427,9 @@ class AdjustmentAttempt(Attempt):
         stays = room.lo == room.hi
         step = np.where(stays, 0, self.step)
         if self.step > 1:
-            lo = np.where(stays, lo, -(-lo // self.step) * self.step)
-            hi = np.where(stays, hi, hi // self.step * self.step)
+            o, unit = self.origin, self.step
+            lo = np.where(stays, lo, o - (o - lo) // unit * unit)
+            hi = np.where(stays, hi, o + (hi - o) // unit * unit)
         return AllowedSet(lo, hi, np.where(lo == hi, 0, step))
 
     def _published(self, sensed: engines.Sensed) -> Iterator[tuple[Ints, AllowedSet, str]]:
@@ -402,7 +452,11 @@ class AdjustmentAttempt(Attempt):
         if self.method.grid is not None and quick:
             yield from self._snapped(answer, allowed, problem, budget.part(SNAPPING_S))
         yield from self._rounded(answer, allowed, problem, budget, 1)
-        if self.method.grid is not None and not np.any(self.wide.a[problem.moving] % self.step) and not budget.over:
+        if (
+            self.method.grid is not None
+            and not np.any((self.wide.a - self.origin)[problem.moving] % self.step)
+            and not budget.over
+        ):
             whole = nearest_whole(problem, answer.z, budget)
             if whole is not None and self._holds(self.wide.a + whole, allowed):
                 yield self.wide.a + whole, allowed, f"{answer.engine}; on the grid by a linear program"
@@ -503,7 +557,7 @@ class AdjustmentAttempt(Attempt):
 
     def _moved(self, v: Ints) -> Iterator[str]:
         """Which headline totals could not be kept, and whether other cells change by more than one would like."""
-        if self.method.soft_levels:
+        if self.bends or self.lowered is not None:
             return
         if self.method.keeps != "nothing":
             own = headlines(self.fine.relations, first=self.method.keeps == "headlines")
@@ -545,11 +599,12 @@ class AdjustmentAttempt(Attempt):
     @property
     def _remedy(self) -> str:
         cap = "" if self.method.max_change is None else "give a larger max_change, "
-        return f"{cap}ask for lower levels, free fixed cells or zeros, choose other senses, or allow soft_levels"
+        allow = "" if self.method.repairs else ", or allow soft_levels or repair='bounds'"
+        return f"{cap}ask for lower levels, free fixed cells or zeros, choose other senses{allow}"
 
     def _bent(self, v: Ints) -> str:
         """Why what came out is not protected."""
-        n = self.needs
+        n = self._asked_first
         z = (add_up(v, self.fine.sensitivity.sums) - self.wide.a)[n.cell]
         near = n.cell[~(((z >= n.up) & (n.up > 0)) | ((-z >= n.down) & (n.down > 0)))]
         return f"levels had to give way so that every sum holds, those of {self.names(near)}; ask for lower levels, or free fixed cells or zeros"

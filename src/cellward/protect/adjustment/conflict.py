@@ -7,7 +7,6 @@ to be turned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,13 +15,8 @@ import numpy as np
 from cellward.exact import Floats, Ints
 from cellward.protect.adjustment.needs import Room
 from cellward.protect.adjustment.senses import Senses
+from cellward.protect.whole_multiples import whole_multiples
 from cellward.table.relations import Relations
-
-DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 60)
-"""Multipliers that are not whole become so times one of these."""
-LARGEST_MULTIPLIER = 2**40
-NOT_ZERO = 1e-9
-"""What is smaller than this share of the largest multiplier is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +61,7 @@ class Prover:
         entries = np.concatenate([np.arange(r.indptr[j], r.indptr[j + 1]) for j in equation.tolist()])
         length = r.indptr[equation + 1] - r.indptr[equation]
         cells, local = np.unique(r.indices[entries], return_inverse=True)
-        for multiplier in _whole(guess):
+        for multiplier in whole_multiples(guess):
             terms = r.coefs[entries] * np.repeat(multiplier, length)
             g = np.zeros(len(cells), np.int64)
             np.add.at(g, local.ravel(), terms)
@@ -100,19 +94,3 @@ class Prover:
         if value <= 0:
             return None
         return np.sort(own[np.array([x < 0 for x in gain], bool)])
-
-
-def _whole(guess: Floats) -> Iterator[Ints]:
-    """Whole multipliers near a guess: itself where it is whole, or in units of its least."""
-    size = np.abs(guess)
-    least = float(size[size > NOT_ZERO * float(size.max(initial=0.0))].min(initial=np.inf))
-    if not np.isfinite(least) or least <= 0:
-        return
-    for unit in dict.fromkeys((1.0, least)):
-        for d in DENOMINATORS:
-            many = guess * (d / unit)
-            if float(np.abs(many).max()) > LARGEST_MULTIPLIER:
-                break
-            whole = np.rint(many)
-            if np.abs(many - whole).max() <= 1e-6 * max(float(np.abs(many).max()) / 2**20, 1.0) and whole.any():
-                yield whole.astype(np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import InputError
-from cellward.exact import Ints
+from cellward.exact import Bools, Ints
 from cellward.instance import Instance, Weights
 from cellward.protect.adjustment.details import AdjustmentDetails
 from cellward.protect.adjustment.distance import NORMS
@@ -28,7 +28,9 @@ from cellward.table.table import Table
 
 FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
 SENSES = ("secret", "up", "down")
+GRIDS = ("values", "deviations")
 KEEPS = ("headlines", "total", "nothing")
+REPAIRS = ("bounds", "levels", "both")
 JITTER = 1.0
 MOST_DEARER = 10**6
 
@@ -42,11 +44,13 @@ class ControlledAdjustment(Method):
     pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``. ``senses``: which way cells at
     risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each cell's level is drawn from the
     key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
-    publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum. ``fixed``: cells that keep their
+    publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum; ``grid_of="deviations"``:
+    deviations are multiples of it, and not values. ``only_up``, ``only_down``: cells that may move one way only. ``fixed``: cells that keep their
     value, ``"margins"`` or cells by number or codes. ``keep``: totals that stay where levels allow it: ``headlines`` (the grand total and the sums it
     is made of; the default with secret senses), ``total`` or ``nothing``. ``max_change``: the share of its value by which a cell that is not at risk
     changes at most. ``soft_margins``: fixed totals may move after all, at so many times their weight.
-    ``soft_levels``: where no table reaches every level, bend them as little as possible (the result is then not protected). ``zeros_stay``: cells of
+    ``repair``: what gives way, as little as can be, where there is no adjustment: ``bounds`` of the table, ``levels`` (the result is then not
+    protected, and not released), or ``both``, levels last; ``soft_levels`` is ``repair="levels"``. ``zeros_stay``: cells of
     0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure. What attackers ask that know cells is kept as a
     distance; nothing more is claimed against them.
 
@@ -66,6 +70,7 @@ class ControlledAdjustment(Method):
     )
     default_weights: ClassVar[Weights] = "relative"
     tauargus: ClassVar[tuple[TauArgus, ...]] = (TauArgus("CTA", "_CTA"),)
+    one_sided: ClassVar[bool] = True
 
     norm: str = option("l1", Word(NORMS), "What is made small: l1, l2, linf, l1-2 or huber.", first=True)
     senses: Any = option(
@@ -83,6 +88,11 @@ class ControlledAdjustment(Method):
         Grid(("table",)),
         "Publish multiples of this, such as 1; table: of the table's last decimal; none: the optimum with its decimals.",
     )
+    grid_of: str = option(
+        "values",
+        Word(GRIDS),
+        "Whether values are multiples of the grid, or their deviations from the truth: values or deviations.",
+    )
     shares: tuple[Any, Any] = option(
         ("0.99", "0.01"), Pair(), "Shares of distances and of squares in the norm l1-2, such as 0.99,0.01."
     )
@@ -98,6 +108,10 @@ class ControlledAdjustment(Method):
         Cells(("margins",)),
         "margins, or a cell that keeps its value (its codes A,B; its number in a JJ file); repeatable.",
     )
+    only_up: Any = option(
+        None, Cells(), "A cell that may only go up (its codes A,B; its number in a JJ file); repeatable."
+    )
+    only_down: Any = option(None, Cells(), "A cell that may only go down; repeatable.")
     keep: str | None = option(
         None,
         Word(KEEPS),
@@ -115,8 +129,14 @@ class ControlledAdjustment(Method):
         ),
         "Fixed cells may move after all, at so many times their weight, such as 100.",
     )
+    repair: str | None = option(
+        None,
+        Word(REPAIRS),
+        "What gives way, as little as can be, where there is no adjustment: bounds, levels, or both (levels last); with lower levels nothing is "
+        "released.",
+    )
     soft_levels: bool = option(
-        False, Flag(), "Where no table reaches every level, say how near one comes; it is not released."
+        False, Flag(), "The same as --repair levels: say how near a table comes; it is not released."
     )
     zeros_stay: bool = option(True, Flag(), "Whether cells of 0 stay 0.")
     form: str = option("auto", Word(FORMS), "leaf, network, equation, cone or sums; auto chooses by structure.")
@@ -133,6 +153,16 @@ class ControlledAdjustment(Method):
                 "soft_margins: no cells are fixed that could move after all; give fixed='margins' too, or leave it out"
             )
 
+        if self.soft_levels and self.repair == "bounds":
+            raise InputError("soft_levels: repair='bounds' says that levels do not give way; write repair='both'")
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What may give way, in this order."""
+        if self.repair is None:
+            return ("levels",) if self.soft_levels else ()
+        return ("bounds", "levels") if self.repair == "both" else (self.repair,)
+
     def accepts(self, instance: Instance) -> str | None:  # noqa: ARG002
         """Any table."""
         return None
@@ -140,9 +170,10 @@ class ControlledAdjustment(Method):
     def solve(self, instance: Instance, budget: Budget, key: bytes) -> Protection:
         """The nearest table in which every cell at risk is off by its level; or that there is none."""
         from cellward.protect.adjustment.attempt import AdjustmentAttempt  # loads scipy
+        from cellward.protect.adjustment.repaired import solve_and_repair
 
         outside, insiders = set_apart(instance)
-        return AdjustmentAttempt(self, outside, budget, key, insiders).solve()
+        return solve_and_repair(AdjustmentAttempt(self, outside, budget, key, insiders))
 
     def faced(self, instance: Instance) -> Instance:
         """Each attacker by itself: of two levels of a cell neither stands for the other where values are kept off by distance."""
@@ -170,6 +201,13 @@ class ControlledAdjustment(Method):
             return np.asarray(out | (instance.relations.height > 0))
         out[named_cells(instance, self.fixed, "fixed")] = True
         return out
+
+    def one_way(self, instance: Instance) -> tuple[Bools, Bools]:
+        """Which cells may only go up, and which only down."""
+        up, down = np.zeros((2, instance.cells), bool)
+        up[named_cells(instance, self.only_up or (), "only_up")] = True
+        down[named_cells(instance, self.only_down or (), "only_down")] = True
+        return up, down
 
     def decimal(self, name: str) -> Fraction:
         """An option that is a decimal number, exactly."""
@@ -200,6 +238,11 @@ class ControlledAdjustment(Method):
         """Whether senses are drawn from the key."""
         return isinstance(self.senses, str) and self.senses == "secret"
 
+    @property
+    def gives_senses(self) -> bool:
+        """Whether senses are given, so that none may be turned."""
+        return not isinstance(self.senses, str) or self.senses in ("up", "down")
+
     def readable(self, places: int) -> list[str]:
         """What makes a release of these options readable for whoever knows them; ``places``: decimals more than the table's that are published."""
         out = []
@@ -209,6 +252,10 @@ class ControlledAdjustment(Method):
             )
         if not self.jitter:
             out.append("levels have no jitter: whoever knows their rule reads true values off the published ones")
+        if self.grid_of == "deviations" and self.grid is not None and self.grid != "table":
+            out.append(
+                "deviations are multiples of the grid: whoever knows it reads what is left of true values divided by it"
+            )
         if places and self.norm != "l1":
             out.append(
                 "values have more decimals than the table: what lies behind the true ones' last decimal are deviations"
@@ -242,8 +289,10 @@ class ControlledAdjustment(Method):
         out: dict[str, Any] = {"norm": self.norm}
         if self.norm == "l1-2":
             out["shares"] = [str(share) for share in self.shares]
+        if self.repair in ("bounds", "both"):
+            out["repair"] = self.repair
         if self.norm == "huber":
             out["delta"] = str(self.delta)
-        if self.grid is not None and self.grid != "table":
+        if self.grid is not None and self.grid != "table" and self.grid_of == "values":
             out["grid"] = str(self.grid)
         return out

@@ -16,6 +16,7 @@ from cellward.errors import InputError
 from cellward.exact import LARGEST, NO_BOUND, Bools, Ints
 from cellward.instance import Instance
 from cellward.protect.draws import Draws
+from cellward.table.levels import INFINITE
 
 UP, DOWN = 1, -1
 LEAST_STEPS = 2
@@ -26,7 +27,7 @@ LEAST_STEPS = 2
 class Needs:
     """Cells that must move, and how far up or down at least (0: not that way), the most that any attacker's levels ask.
 
-    A width asks for as much to either side that may be taken: both where nothing else is asked.
+    A width asks for as much to either side that may be taken: both where nothing else is asked. A level without an end closes its side.
     """
 
     cell: Ints
@@ -47,6 +48,7 @@ class Needs:
             no_up[cell] |= ~rises
             no_down[cell] |= ~falls
         cell = np.flatnonzero((up > 0) | (down > 0))
+        no_up, no_down = no_up | (up >= INFINITE), no_down | (down >= INFINITE)
         return Needs(cell, np.where(no_up, 0, up)[cell], np.where(no_down, 0, down)[cell])
 
 
@@ -63,16 +65,11 @@ class Room:
         return np.flatnonzero(self.lo > self.hi)
 
 
-def free_room(instance: Instance, fixed: Bools, *, zeros_stay: bool, at_risk: Ints) -> tuple[Ints, Ints]:
-    """What cells may move by but for their levels: inside their bounds, fixed ones and (but those at risk) zeros not at all."""
+def free_room(instance: Instance, stays: Bools) -> tuple[Ints, Ints]:
+    """What cells may move by but for their levels: inside their bounds, and those that stay not at all."""
     lo = np.where(instance.lower > -NO_BOUND, instance.lower - instance.a, -NO_BOUND)
     hi = np.where(instance.upper < NO_BOUND, instance.upper - instance.a, NO_BOUND)
     lo, hi = np.maximum(lo, -LARGEST - instance.a), np.minimum(hi, LARGEST - instance.a)
-    stays = fixed.copy()
-    if zeros_stay:
-        zero = instance.a == 0
-        zero[at_risk] = False
-        stays |= zero
     return np.where(stays, 0, lo), np.where(stays, 0, hi)
 
 

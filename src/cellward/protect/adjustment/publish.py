@@ -48,11 +48,13 @@ def snapped(
 ) -> Iterator[tuple[Ints, str]]:
     """Tables on the grid near z (in units of the table), by the rounding machinery: wider around it from one to the next; with the engine's name."""
     step = np.where(allowed.step > 0, allowed.step, 1)
-    x = fine.a + z * factor
+    assert problem.grid is not None
+    origin = fine.a - problem.grid.a
+    x = problem.grid.a + z * factor
     at = np.rint(x / step)
     on = np.abs(x / step - at) <= NEAR
-    floor = np.where(on, at, np.floor(x / step)).astype(np.int64) * step
-    ceiling = np.where(on, at, np.ceil(x / step)).astype(np.int64) * step
+    floor = origin + np.where(on, at, np.floor(x / step)).astype(np.int64) * step
+    ceiling = origin + np.where(on, at, np.ceil(x / step)).astype(np.int64) * step
     for more in WIDENINGS:
         down = np.clip(floor - more * step, allowed.lo, allowed.hi)
         up = np.clip(ceiling + more * step, allowed.lo, allowed.hi)
@@ -99,7 +101,8 @@ class RoundedLeaves:
         """None where leaves are not free, or values that move are not on the grid."""
         moving, r = problem.moving, problem.relations
         still = np.rint(np.where(problem.lo == problem.hi, problem.lo, 0.0) * factor).astype(np.int64)
-        if np.any(fine.a[moving] % step) or np.any(still % step):
+        assert problem.grid is not None
+        if np.any(problem.grid.a[moving] % step) or np.any(still % step):
             return None
         if r.array_shape is not None and r.cells > LARGE:
             return RoundedLeaves(fine, problem, None, still, factor, step)

@@ -13,10 +13,11 @@ import numpy as np
 
 from cellward.errors import SolverError
 from cellward.exact import Bools, Floats, Ints
-from cellward.protect.adjustment.conflict import NOT_ZERO, Conflict, Prover
+from cellward.protect.adjustment.conflict import Conflict, Prover
 from cellward.protect.adjustment.continuous import AdjustmentProblem
 from cellward.protect.adjustment.needs import Room
 from cellward.protect.adjustment.senses import Senses
+from cellward.protect.whole_multiples import NOT_ZERO
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp

@@ -14,13 +14,15 @@ from cellward.table.table import Table
 def in_code_order(table: Table) -> Table:
     """The same table, its cells in the order of the codes: the total first, the last dimension fastest."""
     order = np.lexsort(tuple(reversed(table.labels.index))).astype(np.int64)
+    labels, made = table.labels.permuted(order), table.made_additive
     return replace(
         table,
         relations=table.relations.permuted(order),
         scaled=table.scaled[order],
         lower=table.lower[order],
         upper=table.upper[order],
-        labels=table.labels.permuted(order),
+        labels=labels,
+        made_additive=None if made is None else made.permuted(order, labels),
         sensitivity=table.sensitivity.permuted(order),
         weight=None if table.weight is None else table.weight[order],
     )

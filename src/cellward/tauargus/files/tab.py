@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,9 @@ class TabSpec:
     """Whether totals computed anew keep the statuses of their rows."""
     manual_percent: str = MANUAL_PERCENT
     decimals: int | None = None
+    additive: str | None = None
+    keep_values: Any = ()
+    additive_weights: str = "equal"
     closed: Mapping[str, Sequence[str]] | None = None
     """For each dimension codes whose parts are left out."""
 
@@ -243,6 +247,9 @@ class _Reading:
             cost=cost,
             decimals=decimals,
             lower=None if any(int(m) < 0 for m in values.mantissa) else 0,
+            additive=self.spec.additive,
+            keep_values=self.spec.keep_values,
+            additive_weights=self.spec.additive_weights,
         )
         with naming(self.path):
             table = build_from_frame(columns, spec, lambda row, name: self._place(row, called.get(name, name)))

@@ -1,0 +1,1 @@
+"""Additive: tables that do not add up are made to, on request, by the nearest table that does."""
