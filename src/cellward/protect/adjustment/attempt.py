@@ -18,6 +18,7 @@ from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
+from cellward.protect.adjustment.choice.choose import choose
 from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
@@ -229,13 +230,18 @@ class AdjustmentAttempt(Attempt):
         down = np.where(down > 0, np.maximum(down, asked_down), 0)
         can_up, can_down = (up > 0) & (asked_up <= hi[cell]), (down > 0) & (asked_down <= -lo[cell])
         up, down = np.minimum(up, np.maximum(hi[cell], asked_up)), np.minimum(down, np.maximum(-lo[cell], asked_down))
-        secret = self.method.secret
+        secret = self.method.secret or self.method.chosen
         if secret:
-            sense = np.where(self.draws.bits("sense", cell), UP, DOWN)
+            drawn = self.draws.bits("sense", cell) if self.method.secret else self._begun_with(len(cell))
+            sense = np.where(drawn, UP, DOWN)
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
             sense = given_senses(self.method.senses, self.wide, cell)
         return Senses(cell, sense, up, down, asked_up, asked_down, can_up, can_down, secret)
+
+    def _begun_with(self, many: int) -> Bools:
+        """Senses that the search for the best begins with: no matter of secrecy, so not of the key."""
+        return np.random.default_rng(self.budget.seed).integers(2, size=many).astype(bool)
 
     # ---- the way to a result -------------------------------------------------------------------------------------------------------------------
 
@@ -270,6 +276,8 @@ class AdjustmentAttempt(Attempt):
     def _sensed(self, senses: Senses, caps: Caps | None) -> engines.Sensed:
         soft = self.method.soft_levels
         part = self.budget if caps is None or self.budget.left is None else self.budget.part(CAPPED * self.budget.left)
+        if self.method.chosen:
+            return choose(self.problem(Room(*self.free)), senses, part, self._forms, caps)
         return engines.solve_with_senses(
             self.problem(Room(*self.free)), senses, part, self._forms, soft_levels=soft, caps=caps
         )
@@ -461,6 +469,8 @@ class AdjustmentAttempt(Attempt):
     def _made(self, v: Ints, allowed: AllowedSet, engine: str, sensed: engines.Sensed) -> Protection:
         """A table as a result; one that does not hold is the engine's fault. What stands for sums is not part of it."""
         answer, senses = sensed.answer, sensed.senses
+        if sensed.chosen is not None:
+            answer = replace(answer, bound=min(sensed.chosen.bound, answer.bound), whole=None)
         objective = self.distance.exact(v - self.wide.a, self.fine.decimals)
         n, m = self.fine.cells, self.fine.relations.equations
         v = v[:n]

@@ -27,7 +27,9 @@ from cellward.solve.budget import Budget
 from cellward.table.table import Table
 
 FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
-SENSES = ("secret", "up", "down")
+SENSES = ("secret", "up", "down", "choose")
+CHOSEN = ("l1", "l2")
+"""Norms under which senses can be chosen."""
 KEEPS = ("headlines", "total", "nothing")
 JITTER = 1.0
 MOST_DEARER = 10**6
@@ -40,8 +42,9 @@ class ControlledAdjustment(Method):
     ``norm``: what little means: ``l1`` (Σ w|z|), ``l2`` (Σ w·z²), ``linf`` (the largest w|z| of the cells at risk plus that of the others; among its
     optima the one of least L1), ``l1-2`` (``shares`` of L1 and L2, the squares with ``second_weights`` and over ``subset`` only), ``huber`` (the
     pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``. ``senses``: which way cells at
-    risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each cell's level is drawn from the
-    key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
+    risk move: ``secret`` (drawn from the key), ``up``, ``down``, +1 and −1, one a cell at risk, or
+    ``choose`` (those of least distance; ``optimal`` and the bound are then of all senses; norms l1 and l2). ``jitter``: each cell's level is drawn
+    from the key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
     publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum. ``fixed``: cells that keep their
     value, ``"margins"`` or cells by number or codes. ``keep``: totals that stay where levels allow it: ``headlines`` (the grand total and the sums it
     is made of; the default with secret senses), ``total`` or ``nothing``. ``max_change``: the share of its value by which a cell that is not at risk
@@ -71,7 +74,7 @@ class ControlledAdjustment(Method):
     senses: Any = option(
         "secret",
         WordOrNumbers(SENSES, "+1 and −1, one a cell at risk"),
-        "Which way cells at risk move: secret (drawn from the key), up or down.",
+        "Which way cells at risk move: secret (drawn from the key), up, down, or choose (whatever loses least).",
     )
     jitter: float = option(
         JITTER,
@@ -128,6 +131,9 @@ class ControlledAdjustment(Method):
             given = getattr(self, one.name)
             if norm not in (None, self.norm) and given is not one.default and given != one.default:
                 raise InputError(f"{one.name}: it is for norm={norm!r}, and the norm is {self.norm!r}; leave it out")
+        if self.chosen and (self.norm not in CHOSEN or self.soft_levels):
+            why = "soft_levels" if self.soft_levels else f"norm={self.norm!r}"
+            raise InputError(f"senses='choose' does not go with {why}; use the norm l1 or l2, or senses='secret'")
         if self.soft_margins is not None and self.fixed is None:
             raise InputError(
                 "soft_margins: no cells are fixed that could move after all; give fixed='margins' too, or leave it out"
@@ -200,10 +206,19 @@ class ControlledAdjustment(Method):
         """Whether senses are drawn from the key."""
         return isinstance(self.senses, str) and self.senses == "secret"
 
+    @property
+    def chosen(self) -> bool:
+        """Whether senses are those of least distance."""
+        return isinstance(self.senses, str) and self.senses == "choose"
+
     def readable(self, places: int) -> list[str]:
         """What makes a release of these options readable for whoever knows them; ``places``: decimals more than the table's that are published."""
         out = []
-        if not self.secret:
+        if self.chosen:
+            out.append(
+                "senses were chosen for the least distance: whoever knows that and the levels' rule can tell which true values lead to this table"
+            )
+        elif not self.secret:
             out.append(
                 "senses are not secret: whoever knows them and the levels' rule comes near the true values of cells at risk"
             )

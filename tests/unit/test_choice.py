@@ -1,0 +1,50 @@
+"""Senses chosen for the least distance: against all combinations of senses of small tables, and HIER13's classes."""
+
+from __future__ import annotations
+
+import math
+
+import best_senses
+import hard_senses
+import numpy as np
+import pytest
+from fixed_keys import key_of
+
+import cellward as cw
+from cellward.errors import InputError
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("block", range(4))
+def test_no_combination_of_senses_is_nearer(norm, block):
+    said = set()
+    for seed in range(20 * block, 20 * block + 20):
+        table, options, fixed = hard_senses.hard_case(seed)
+        method = cw.ControlledAdjustment(senses="choose", jitter=0, grid=None, norm=norm, **options)
+        p = method.protect(table, weights="equal" if seed % 2 else None, key=key_of(seed))
+        weight = p.instance.weight / 10.0**p.instance.weight_decimals
+        least = best_senses.least_distance(table, weight, norm, fixed=fixed, zeros_stay=options["zeros_stay"])
+        said.add(p.status)
+        if math.isinf(least):
+            assert p.status == "infeasible", seed
+            continue
+        least *= 10.0 ** -(table.decimals * (1 if norm == "l1" else 2))
+        assert p.status == "optimal", seed
+        assert p.objective == pytest.approx(least, rel=1e-5), seed
+        assert p.bound == pytest.approx(least, rel=1e-5), seed
+        assert p.protected, seed
+    assert said == {"optimal", "infeasible"}
+
+
+def test_drawn_levels_are_those_of_the_sides():
+    table = cw.Table.from_equations([40, 50, 90], [[1, 1, -1]], sensitive=[0, 1], lpl=[4, 4], upl=[4, 4])
+    p = cw.ControlledAdjustment(senses="choose").protect(table, key=key_of(1))
+    assert p.protected
+    assert p.status == "optimal"
+    assert len(set(np.sign(p.values - table.values)[:2])) == 2  # one up, one down: the total hardly moves
+
+
+@pytest.mark.parametrize("option", [{"norm": "huber"}, {"norm": "linf"}, {"soft_levels": True}])
+def test_what_cannot_be_chosen_is_refused(option):
+    with pytest.raises(InputError, match="senses='choose' does not go with"):
+        cw.ControlledAdjustment(senses="choose", **option)
