@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import best_senses
@@ -11,6 +12,7 @@ import pytest
 from fixed_keys import key_of
 
 import cellward as cw
+from cellward.audit import verify
 from cellward.errors import InputError
 
 
@@ -33,6 +35,9 @@ def test_no_combination_of_senses_is_nearer(norm, block):
         assert p.objective == pytest.approx(least, rel=1e-5), seed
         assert p.bound == pytest.approx(least, rel=1e-5), seed
         assert p.protected, seed
+        if norm == "l1":
+            assert p.certificate().check(), seed
+            assert float(p.certified_bound) == pytest.approx(least, rel=1e-5), seed
     assert said == {"optimal", "infeasible"}
 
 
@@ -48,3 +53,21 @@ def test_drawn_levels_are_those_of_the_sides():
 def test_what_cannot_be_chosen_is_refused(option):
     with pytest.raises(InputError, match="senses='choose' does not go with"):
         cw.ControlledAdjustment(senses="choose", **option)
+
+
+def test_a_gap_that_hides_better_senses_is_seen():
+    table = cw.Table.from_equations([40, 50, 90], [[1, 1, -1]], sensitive=[0, 1], lpl=[4, 4], upl=[4, 4])
+    p = cw.ControlledAdjustment(senses="choose", jitter=0).protect(table, key=key_of(1))
+    certificate = p.certificate()
+    content = json.loads(json.dumps(certificate.content))
+    assert content["allowed"]["gaps"] == {"cell": [0, 1], "below": [36, 46], "above": [44, 54]}
+    assert verify.check(content).proven
+    wrong = {
+        "is not allowed": ([30, 46], [60, 54]),  # what is published lies in it
+        "does not lie around its target": ([44, 46], [50, 54]),
+        "the bound is": ([39, 49], [41, 51]),  # nearer tables were allowed, of which the proof says nothing
+    }
+    for sentence, (below, above) in wrong.items():
+        content["allowed"]["gaps"] |= {"below": below, "above": above}
+        with pytest.raises(verify.Refused, match=sentence):
+            verify.check(content)

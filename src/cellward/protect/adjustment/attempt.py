@@ -13,12 +13,13 @@ import numpy as np
 from cellward import exact
 from cellward.audit.bound import farkas_leaf
 from cellward.errors import InputError
-from cellward.exact import LARGEST, Bools, Ints, Numbers
+from cellward.exact import LARGEST, Bools, Floats, Ints, Numbers
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
-from cellward.protect.adjustment.choice.choose import choose
+from cellward.protect.adjustment.choice.choose import Chosen, choose
+from cellward.protect.adjustment.choice.tree import preorder
 from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
@@ -33,7 +34,7 @@ from cellward.protect.attempt import Attempt
 from cellward.protect.draws import Draws
 from cellward.protect.named_cells import named_cells
 from cellward.protection import Failure, Protection
-from cellward.publication.allowed import AllowedSet
+from cellward.publication.allowed import AllowedSet, Gaps
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
 from cellward.risk.attacker import Attacker
@@ -483,8 +484,12 @@ class AdjustmentAttempt(Attempt):
         status: Literal["optimal", "feasible"] = "optimal" if objective - bound <= max(near, error) else "feasible"
         units = 10 ** (self.fine.decimals + self.instance.weight_decimals)
         scale = 10.0 ** (self.instance.decimals + self.instance.weight_decimals)
+        hint: tuple[tuple[int, int] | Floats, ...] = ()
+        if sensed.chosen is not None:
+            allowed, hint = self._over_all_senses(sensed.chosen, scale)
         sought = replace(
             self._sought(allowed.permuted(np.arange(n))),
+            tree=hint,
             bound=bound * units,
             tolerance=max(near, error) * units,
             multipliers=None if answer.multipliers is None else answer.multipliers[:m] * scale,
@@ -510,6 +515,30 @@ class AdjustmentAttempt(Attempt):
         told = Values(Knowledge.adjusted(v))
         made = self.result_of(told, sought, status=status, engine=engine, details=details)
         return replace(made, failure=Failure(reason=self._bent(v))) if made.protected is False else made
+
+    def _over_all_senses(self, chosen: Chosen, scale: float) -> tuple[AllowedSet, tuple[tuple[int, int] | Floats, ...]]:
+        """What may be published with any senses, and the tree that proves how near that comes, with its multipliers times ``scale``."""
+        s, n, m = chosen.senses, self.fine.cells, self.fine.relations.equations
+        both = s.can_up & s.can_down
+        only = replace(s, up=np.where(both, -LARGEST, s.up), down=np.where(both, -LARGEST, s.down))
+        room = self.allowed(only.room(chosen.room))
+        a, step = self.wide.a[s.cell[both]], self.step
+        below, above = (a - s.down[both]) // step * step, -(-(a + s.up[both]) // step) * step
+        own = np.flatnonzero(s.cell[both] < n)
+        gaps = Gaps(s.cell[both][own], below[own], above[own])
+        allowed = AllowedSet(room.lo, room.hi, room.step, gaps)
+        if chosen.searched is None or (s.cell >= n).any():
+            return allowed, ()
+        end = dict(zip(gaps.cell.tolist(), gaps.below.tolist(), strict=True))
+        nodes: list[tuple[int, int] | Floats] = []
+        for node in preorder(chosen.searched.root):
+            if node.split is not None:
+                cell = int(s.cell[node.split])
+                nodes.append((cell, end[cell]))
+            else:
+                y = node.relaxed.multipliers
+                nodes.append(np.zeros(m) if y is None else y[:m] * scale)
+        return allowed, tuple(nodes)
 
     def _moved(self, v: Ints) -> Iterator[str]:
         """Which headline totals could not be kept, and whether other cells change by more than one would like."""

@@ -44,8 +44,9 @@ class ControlledAdjustment(Method):
     pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``. ``senses``: which way cells at
     risk move: ``secret`` (drawn from the key), ``up``, ``down``, +1 and −1, one a cell at risk, or
     ``choose`` (those of least distance; ``optimal`` and the bound are then of all senses; norms l1 and l2). ``jitter``: each cell's level is drawn
-    from the key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
-    publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum. ``fixed``: cells that keep their
+    from the key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself.
+    ``grid``: publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum.
+    ``fixed``: cells that keep their
     value, ``"margins"`` or cells by number or codes. ``keep``: totals that stay where levels allow it: ``headlines`` (the grand total and the sums it
     is made of; the default with secret senses), ``total`` or ``nothing``. ``max_change``: the share of its value by which a cell that is not at risk
     changes at most. ``soft_margins``: fixed totals may move after all, at so many times their weight.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -112,7 +112,8 @@ def search(relaxation: Relaxation, known: float, most: int, budget: Budget) -> S
             decided[split] = side
             found = relaxation.solve(decided)
             if found.status == "unknown" or found.bound < bound:
-                found = Relaxed(found.status, bound, found.z, found.price, found.multipliers)
+                y = node.relaxed.multipliers if found.multipliers is None else found.multipliers
+                found = Relaxed(found.status, bound, found.z, found.price, y)
             count += 1
             made.append(Node(decided, found))
         node.sides = tuple(made)
@@ -134,13 +135,10 @@ def _split(node: Node) -> int | None:
     return k if price[k] > 0 else None
 
 
-def leaves(root: Node) -> Sequence[Node]:
-    """Those that are not split, in preorder, the side that falls first."""
-    out, waiting = [], [root]
+def preorder(root: Node) -> Iterator[Node]:
+    """All nodes, the side that falls before that which rises."""
+    waiting = [root]
     while waiting:
         node = waiting.pop()
-        if node.split is None:
-            out.append(node)
-        else:
-            waiting += reversed(node.sides)
-    return out
+        yield node
+        waiting += reversed(node.sides)
