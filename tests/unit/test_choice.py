@@ -14,6 +14,7 @@ from fixed_keys import key_of
 import cellward as cw
 from cellward.audit import verify
 from cellward.errors import InputError
+from cellward.table.sensitivity import Sensitivity
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
@@ -71,3 +72,28 @@ def test_a_gap_that_hides_better_senses_is_seen():
         content["allowed"]["gaps"] |= {"below": below, "above": above}
         with pytest.raises(verify.Refused, match=sentence):
             verify.check(content)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_senses_with_slack_are_drawn_within_it(seed):
+    values = np.random.default_rng(seed).integers(20, 90, (6, 6))
+    table = cw.Table.from_array(values)
+    at = np.random.default_rng(seed).choice(36, 9, replace=False)
+    at = np.sort(at // 6 * 7 + at % 6)
+    level = np.maximum(table.scaled[at] // 5, 1)
+    table = table.with_sensitivity(Sensitivity.of(table.cells, at, level, level, 0 * level))
+    common = {"jitter": 0, "grid": None, "keep": "nothing"}
+    best = cw.ControlledAdjustment(senses="choose", **common).protect(table)
+    assert best.status == "optimal"
+    drawn = [cw.ControlledAdjustment(slack=0.3, **common).protect(table, key=key_of(k)) for k in range(4)]
+    assert all(p.objective <= best.objective * 1.3 * (1 + 1e-6) for p in drawn)
+    assert all(p.objective >= best.objective * (1 - 1e-6) for p in drawn)
+    assert len({tuple(sorted(p.details.senses.items())) for p in drawn}) > 1
+    none = cw.ControlledAdjustment(slack=0, **common).protect(table, key=key_of(1))
+    assert none.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("option", [{"senses": "up"}, {"senses": "choose"}, {"norm": "huber"}])
+def test_slack_is_for_drawn_senses(option):
+    with pytest.raises(InputError, match="slack"):
+        cw.ControlledAdjustment(slack=0.05, **option)

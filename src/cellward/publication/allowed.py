@@ -51,6 +51,14 @@ class AllowedSet:
         gaps = None if self.gaps is None else self.gaps.permuted(order)
         return AllowedSet(self.lo[order], self.hi[order], self.step[order], gaps)
 
+    def beside(self, v: Ints) -> AllowedSet:
+        """Without gaps: of cells that have one what lies on the side of ``v``."""
+        if (gaps := self.gaps) is None:
+            return self
+        lo, hi, above = self.lo.copy(), self.hi.copy(), v[gaps.cell] >= gaps.above
+        lo[gaps.cell[above]], hi[gaps.cell[~above]] = gaps.above[above], gaps.below[~above]
+        return AllowedSet(lo, hi, np.where(lo == hi, 0, self.step))
+
     @property
     def free(self) -> NDArray[np.bool_]:
         """Which cells have a choice."""

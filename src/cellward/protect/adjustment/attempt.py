@@ -19,6 +19,7 @@ from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
 from cellward.protect.adjustment.choice.choose import Chosen, choose
+from cellward.protect.adjustment.choice.slack import Wish
 from cellward.protect.adjustment.choice.tree import preorder
 from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
@@ -240,6 +241,13 @@ class AdjustmentAttempt(Attempt):
             sense = given_senses(self.method.senses, self.wide, cell)
         return Senses(cell, sense, up, down, asked_up, asked_down, can_up, can_down, secret)
 
+    def _wish(self, senses: Senses) -> Wish | None:
+        """Senses as drawn, which are taken as far as that costs little; None where none are drawn."""
+        if self.method.slack is None:
+            return None
+        order = np.argsort(self.draws.fractions("turn towards the draw", senses.cell), kind="stable")
+        return Wish(senses.sense, order, float(self.method.decimal("slack")))
+
     def _begun_with(self, many: int) -> Bools:
         """Senses that the search for the best begins with: no matter of secrecy, so not of the key."""
         return np.random.default_rng(self.budget.seed).integers(2, size=many).astype(bool)
@@ -268,7 +276,9 @@ class AdjustmentAttempt(Attempt):
                 if found.status == "infeasible" or (caps is not None and self.budget.over):
                     return found if best is None else best
                 if found.publication is not None and (
-                    caps is None or sensed.senses.flipped <= MOST_TURNED * len(senses.cell)
+                    caps is None
+                    or self.method.slack is not None
+                    or sensed.senses.flipped <= MOST_TURNED * len(senses.cell)
                 ):
                     return found
                 best = best or (found if found.publication is not None else None)
@@ -277,8 +287,8 @@ class AdjustmentAttempt(Attempt):
     def _sensed(self, senses: Senses, caps: Caps | None) -> engines.Sensed:
         soft = self.method.soft_levels
         part = self.budget if caps is None or self.budget.left is None else self.budget.part(CAPPED * self.budget.left)
-        if self.method.chosen:
-            return choose(self.problem(Room(*self.free)), senses, part, self._forms, caps)
+        if self.method.chosen or self.method.slack is not None:
+            return choose(self.problem(Room(*self.free)), senses, part, self._forms, caps, self._wish(senses))
         return engines.solve_with_senses(
             self.problem(Room(*self.free)), senses, part, self._forms, soft_levels=soft, caps=caps
         )

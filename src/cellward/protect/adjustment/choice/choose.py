@@ -9,10 +9,11 @@ chosen, computed as if they had been given.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from cellward.exact import Ints
+from cellward.exact import Bools, Ints
 from cellward.protect.adjustment import engines
 from cellward.protect.adjustment.caps import Caps
 from cellward.protect.adjustment.choice import program
@@ -20,8 +21,10 @@ from cellward.protect.adjustment.choice.classes import Classes
 from cellward.protect.adjustment.choice.curved import Curved
 from cellward.protect.adjustment.choice.descent import Standing, Trials, blocks
 from cellward.protect.adjustment.choice.envelope import Envelope
+from cellward.protect.adjustment.choice.program import Answered
 from cellward.protect.adjustment.choice.sides import Sides
-from cellward.protect.adjustment.choice.tree import Searched, search
+from cellward.protect.adjustment.choice.slack import Wish, towards
+from cellward.protect.adjustment.choice.tree import CLOSED, Searched, search
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Form
 from cellward.protect.adjustment.engines import Sensed
 from cellward.protect.adjustment.leaf import MOST
@@ -31,16 +34,18 @@ from cellward.solve.budget import Budget
 
 UNASKED_S = 600.0
 """How long better senses are looked for where no time limit is given and a table is not settled by its tree."""
-START, TREE, PRICES, LAST = 0.3, 0.25, 0.3, 0.1
-"""Shares of the time for the start, the tree, turning by prices, and what is kept to solve for the senses chosen."""
-NODES, LEAST_NODES, MOST_NODES = 100_000, 3, 400
+START, TREE, ALL, LAST, WISHED = 0.3, 0.1, 0.5, 0.1, 0.4
+"""Shares of the time for the start, each tree under L1, all senses at once after blocks, what is kept to solve for the senses chosen, and to turn
+them to those drawn."""
+NODES, LEAST_NODES, MOST_NODES = 100_000, 1, 400
 """A tree by equations has so many nodes by cells, between these."""
-LEAF_NODES, CURVED_NODES = 300, 1_000_000
+LEAF_NODES, CURVED_NODES = 60, 1_000_000
 """Nodes of a tree in leaves, under L1 and under L2."""
-ENVELOPES = 60_000
-"""Cells up to which the relaxation by equations is asked."""
-WHOLE, BLOCK, BLOCK_S, IDLE = 40, 24, 4.0, 6
-"""Things at risk up to which there are no blocks, those in the first block, the time of one, and how many in a row gain nothing in the end."""
+LEAVES, ENVELOPES = 60_000, 2_000_000
+"""Cells up to which leaves are looked for, and the relaxation by equations is asked."""
+WHOLE, BLOCK, LEAST_BLOCK, BLOCK_S, IDLE = 40, 24, 8, 4.0, 10
+"""Things at risk up to which there are no blocks, those in the first block and at least, the time of one, and how many in a row gain nothing
+in the end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,20 +61,37 @@ class Chosen:
 
 
 def choose(
-    problem: AdjustmentProblem, senses: Senses, budget: Budget, forms: tuple[Form, ...], caps: Caps | None
+    problem: AdjustmentProblem,
+    senses: Senses,
+    budget: Budget,
+    forms: tuple[Form, ...],
+    caps: Caps | None,
+    wish: Wish | None = None,
 ) -> Sensed:
-    """The least distance over all senses, as far as there is time; ``problem`` is the one without levels, ``senses`` may all be turned."""
+    """The least distance over all senses, as far as there is time; ``problem`` is the one without levels, ``senses`` may all be turned.
+
+    With a ``wish`` the least distance for senses towards those drawn, within its share of the best found.
+    """
     budget = budget if budget.limited else budget.part(UNASKED_S)
     start = engines.solve_with_senses(problem, senses, _share(budget, START), forms, caps=caps)
-    if start.answer.status != "optimal" or start.answer.z is None:
+    if start.answer.z is None or (start.turned is not None and not start.turned.found):
         return start
     assert problem.grid is not None
-    search_budget = budget.part(None if budget.left is None else (1 - LAST) * budget.left)
+    search_budget = _share(budget, 1 - (LAST if wish is None else WISHED))
     free = _without_senses(problem, start, caps)
     trials = Trials(problem, free, search_budget, forms, problem.grid.factor)
     standing = Standing(start.senses, start.answer)
     chosen = _Choosing(problem.within(free), trials, standing, search_budget).run()
-    best = chosen.standing
+    trials.budget = budget
+    if wish is not None:
+        chosen.budget = _share(budget, 1 - LAST)
+        chosen.sense = towards(
+            wish, chosen.sense, chosen.cost, start.senses.one_way, chosen.classes, chosen.cost_of, chosen.budget
+        )
+    best = chosen.standing()
+    if wish is not None:
+        turned = replace(best.senses, flipped=int((best.senses.sense != wish.drawn).sum()))
+        return Sensed(best.answer, turned, turned.room(free), start.turned)
     bound = min(chosen.bound, best.cost)
     sensed = Sensed(best.answer, replace(best.senses, flipped=0), best.senses.room(free), start.turned)
     return replace(sensed, chosen=Chosen(bound, chosen.searched, free, best.senses, start.answer.objective))
@@ -91,129 +113,136 @@ def _without_senses(problem: AdjustmentProblem, start: Sensed, caps: Caps | None
 
 
 class _Choosing:
-    """Better and better senses, and the bound over all of them."""
+    """Better and better senses with their ``cost``, and the bound over all of them."""
 
     def __init__(self, problem: AdjustmentProblem, trials: Trials, standing: Standing, budget: Budget) -> None:
-        self.problem, self.trials, self.standing, self.budget = problem, trials, standing, budget
+        self.problem, self.trials, self.budget = problem, trials, budget
+        self.began, self.sense, self.cost = standing, standing.senses.sense, standing.cost
         self.bound = float("-inf")
         self.searched: Searched | None = None
         assert problem.grid is not None
-        s = standing.senses
-        self.sides = Sides.of(s, problem.grid.factor)
+        self.sides = Sides.of(standing.senses, problem.grid.factor)
         self.linear = problem.distance.norm == "l1"
-        self.classes = self._classes()
-
-    def _classes(self) -> Classes | None:
-        p = self.problem
-        if p.relations.cells > ENVELOPES or p.compact.matrix.shape[1] > MOST:
-            return None
-        return Classes.of_problem(p, self.standing.senses.cell, self.sides)
+        p = problem
+        small = p.relations.cells <= LEAVES and p.compact.matrix.shape[1] <= MOST
+        self.classes = Classes.of_problem(p, standing.senses.cell, self.sides) if small else None
 
     def run(self) -> _Choosing:
         """In order."""
         self.tell()
-        self.trees()
-        if not self.done:
-            self.take(self.trials.by_prices(self.standing, _share(self.budget, PRICES)))
-        if not self.done and self.linear and self.classes is not None:
+        self.by_equations()
+        if self.classes is None:
+            if not self.done:
+                better = self.trials.by_prices(self.standing(), self.budget)
+                self.sense, self.cost = better.senses.sense, better.cost
+            return self
+        self.in_leaves(self.classes)
+        if self.linear and not self.done:
             self.in_blocks(self.classes)
-            self.at_once(self.classes)
+        if self.linear and not self.done:
+            self.learn(self._program(self.classes, np.ones(len(self.classes.at), bool), self.budget))
         return self
+
+    def standing(self) -> Standing:
+        """The least distance for the best senses, by whatever form is apt; that of the start where none has it, or it is nearer."""
+        if np.array_equal(self.sense, self.began.senses.sense):
+            return self.began
+        found = self.trials.of(self._senses(self.sense))
+        return self.began if found is None or found.cost > self.began.cost else found
+
+    def cost_of(self, sense: Ints) -> float | None:
+        """What senses cost; None where no table has them: in leaves, which takes a moment after others, or by whatever form is apt."""
+        if self.linear and self.classes is not None:
+            found = self._leaves.solve(self.classes.decided(sense))
+            return found.bound if found.status == "optimal" else None
+        trial = self.trials.of(self._senses(sense))
+        return None if trial is None else trial.cost
+
+    def _senses(self, sense: Ints) -> Senses:
+        s = self.began.senses
+        return replace(s, sense=np.where(s.one_way, s.sense, sense))
+
+    @cached_property
+    def _leaves(self) -> Envelope:
+        assert self.classes is not None
+        return Envelope.in_leaves(self.classes, self.budget)
 
     @property
     def done(self) -> bool:
         """Whether nothing better can be, or there is no time."""
-        return self.budget.over or self.bound >= self.standing.cost * (1 - 1e-9)
+        return self.budget.over or self.bound >= self.cost * (1 - CLOSED)
 
     def tell(self) -> None:
         """What stands."""
-        self.budget.found(self.standing.cost, self.bound if np.isfinite(self.bound) else None)
+        self.budget.found(self.cost, self.bound if np.isfinite(self.bound) else None)
 
-    def take(self, found: Standing | None) -> bool:
-        """Keep what is better."""
-        if found is None or found.cost >= self.standing.cost:
-            return False
-        self.standing = found
+    def learn(self, found: Answered, *, of_all: bool = True) -> bool:
+        """Keep senses that are better, and a bound that holds ``of_all``; whether they were."""
+        better = found.decided is not None and found.cost < self.cost
+        if found.decided is not None and better:
+            self.sense, self.cost = found.decided, found.cost
+        if of_all:
+            self.bound = max(self.bound, found.bound)
         self.tell()
-        return True
+        return better
 
-    def trees(self) -> None:
-        """Branch and bound with the relaxation by envelopes: by equations for the certificate, which settles small tables, then in leaves."""
-        p, cells, c = self.problem, self.problem.relations.cells, self.classes
-        at = self.standing.senses.cell
-        if self.linear and cells <= ENVELOPES:
-            part = _share(self.budget, TREE)
-            most = min(max(NODES // max(cells, 1), LEAST_NODES), MOST_NODES)
-            found = search(Envelope.by_equations(p, at, self.sides, part), self._known, most, part)
-            self.searched = found
-            self.learn(found, found.decided)
-        if c is not None and not self.done:
-            part = _share(self.budget, TREE if self.linear else 1.0)
-            most = LEAF_NODES if self.linear else CURVED_NODES
-            found = search(
-                Envelope.in_leaves(c, part) if self.linear else Curved(c, self.otherwise, part), self._known, most, part
-            )
-            self.learn(found, None if found.decided is None else c.senses(found.decided))
+    # ---- branch and bound --------------------------------------------------------------------------------------------------------------------
 
-    def otherwise(self, decided: Ints) -> float | None:
-        """The least distance for these sides of classes, in whatever form has one."""
+    def by_equations(self) -> None:
+        """The tree of the certificate, which settles small tables."""
+        cells = self.problem.relations.cells
+        if not self.linear or cells > ENVELOPES:
+            return
+        part = _share(self.budget, TREE)
+        most = min(max(NODES // max(cells, 1), LEAST_NODES), MOST_NODES)
+        relaxation = Envelope.by_equations(self.problem, self.began.senses.cell, self.sides, part)
+        self.searched = search(relaxation, self._known, most, part)
+        self.learn(Answered(self.searched.decided, self.searched.cost, self.searched.bound))
+
+    def in_leaves(self, classes: Classes) -> None:
+        """A tree over classes of cells that move alike: under L1 before the program, under L2 to the end."""
+        if self.done:
+            return
+        relaxation = self._leaves if self.linear else Curved(classes, self._otherwise, self.budget)
+        part = _share(self.budget, TREE if self.linear else 1.0)
+        found = search(relaxation, self._known, LEAF_NODES if self.linear else CURVED_NODES, part)
+        decided = None if found.decided is None else classes.senses(found.decided)
+        self.learn(Answered(decided, found.cost, found.bound))
+
+    def _otherwise(self, decided: Ints) -> float | None:
         assert self.classes is not None
-        found = self.of(self.classes.senses(decided))
-        return None if found is None else found.cost
+        return self.cost_of(self.classes.senses(decided))
 
     @property
     def _known(self) -> float:
-        return self.standing.cost * (1 + 1e-9)
+        return self.cost * (1 + CLOSED)
 
-    def learn(self, found: Searched, sense: Ints | None) -> None:
-        """A bound, and senses where there are better ones."""
-        self.bound = max(self.bound, found.bound)
-        if sense is not None:
-            self.take(self.of(sense))
-
-    def of(self, sense: Ints) -> Standing | None:
-        """The least distance for these senses."""
-        return self.trials.of(
-            replace(
-                self.standing.senses, sense=np.where(self.standing.senses.one_way, self.standing.senses.sense, sense)
-            )
-        )
+    # ---- the integer program -----------------------------------------------------------------------------------------------------------------
 
     def in_blocks(self, classes: Classes) -> None:
-        """Blocks of classes at risk, all others as they stand, until so many in a row gain nothing."""
+        """Blocks of classes at risk, all others as they stand, until so many in a row gain nothing; few classes are one block."""
         many, size, idle = len(classes.at), BLOCK, 0
+        part = self.budget.silent()
+        if many <= WHOLE:
+            self.learn(self._program(classes, np.ones(many, bool), part.part(BLOCK_S)))
+            return
         rng = np.random.default_rng(self.budget.seed)
         near = np.argsort(np.asarray(classes.matrix[classes.at].argmax(axis=1)).ravel(), kind="stable")
-        if many <= WHOLE:
-            found = program.least(
-                classes,
-                self.standing.cost,
-                classes.decided(self.standing.senses.sense),
-                np.ones(many, bool),
-                self.budget.silent().part(BLOCK_S),
-            )
-            self.better(found, classes)
-            return
         while idle < IDLE and not self.done:
-            part = self.budget.silent().part(BLOCK_S)
-            free = blocks(many, size, near, rng)
-            found = program.least(classes, self.standing.cost, classes.decided(self.standing.senses.sense), free, part)
-            gained = self.better(found, classes)
+            if self.budget.left is not None and self.budget.left < self._for_all:
+                break
+            found = self._program(classes, blocks(many, size, near, rng), part.part(BLOCK_S))
+            gained = self.learn(found, of_all=False)
             idle = 0 if gained else idle + 1
-            in_time = found.bound >= found.cost * (1 - 1e-9)
-            size = min(many, int(size * 1.5)) if in_time and not gained else max(8, size // 2) if not in_time else size
+            in_time = found.bound >= found.cost * (1 - CLOSED)
+            size = (min(many, size * 3 // 2) if not gained else size) if in_time else max(LEAST_BLOCK, size * 2 // 3)
 
-    def at_once(self, classes: Classes) -> None:
-        """All senses, with what stands to be beaten; again from the better, whose cost caps deviations sooner."""
-        if self.done:
-            return
-        free = np.ones(len(classes.at), bool)
-        found = program.least(
-            classes, self.standing.cost, classes.decided(self.standing.senses.sense), free, self.budget
-        )
-        self.bound = max(self.bound, found.bound)
-        self.better(found, classes)
+    @cached_property
+    def _for_all(self) -> float:
+        """The time that is kept for all senses at once, whose bound is better than that of the trees."""
+        return ALL * (self.budget.left or 0.0)
 
-    def better(self, found: program.Answered, classes: Classes) -> bool:
-        """Take what a program found, if it is better."""
-        return found.decided is not None and self.take(self.of(classes.senses(found.decided)))
+    def _program(self, classes: Classes, free: Bools, budget: Budget) -> Answered:
+        found = program.least(classes, self.cost, classes.decided(self.sense), free, budget)
+        decided = None if found.decided is None else classes.senses(found.decided)
+        return Answered(decided, found.cost, found.bound)
