@@ -10,6 +10,7 @@ import hard_senses
 import numpy as np
 import pytest
 from fixed_keys import key_of
+from one_hierarchy import PAPER_001, Structure, one_hierarchy
 
 import cellward as cw
 from cellward.audit import verify
@@ -97,3 +98,20 @@ def test_senses_with_slack_are_drawn_within_it(seed):
 def test_slack_is_for_drawn_senses(option):
     with pytest.raises(InputError, match="slack"):
         cw.ControlledAdjustment(slack=0.05, **option)
+
+
+def test_structures_of_paper_001():
+    dimensions = {name: (s.cells, s.at_risk, s.equations, s.coefficients) for name, s in PAPER_001.items()}
+    assert dimensions == {
+        "case 35": (499298, 55527, 20747, 1007124),
+        "case 36": (1200439, 107743, 45638, 2417196),
+        "case 37": (296004, 42652, 10904, 597057),
+        "case 38": (572373, 81359, 18873, 1152345),
+    }
+    small = Structure(columns=5, rows=40, parents=6, at_risk=20)
+    table = one_hierarchy(small)
+    r = table.relations
+    assert (table.cells, r.equations, len(r.coefs)) == (small.cells, small.equations, small.coefficients)
+    assert not r.residual(table.scaled).any()
+    p = cw.ControlledAdjustment(senses="choose", jitter=0).protect(table, time_limit_s=20)
+    assert p.protected
