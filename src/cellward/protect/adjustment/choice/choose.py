@@ -21,6 +21,7 @@ from cellward.protect.adjustment.choice.classes import Classes
 from cellward.protect.adjustment.choice.curved import Curved
 from cellward.protect.adjustment.choice.descent import Standing, Trials, blocks
 from cellward.protect.adjustment.choice.envelope import Envelope
+from cellward.protect.adjustment.choice.nearby import Nearby, Order
 from cellward.protect.adjustment.choice.program import Answered
 from cellward.protect.adjustment.choice.sides import Sides
 from cellward.protect.adjustment.choice.slack import Wish, towards
@@ -34,15 +35,17 @@ from cellward.solve.budget import Budget
 
 UNASKED_S = 600.0
 """How long better senses are looked for where no time limit is given and a table is not settled by its tree."""
-START, TREE, ALL, LAST, WISHED = 0.3, 0.1, 0.5, 0.1, 0.4
-"""Shares of the time for the start, each tree under L1, all senses at once after blocks, what is kept to solve for the senses chosen, and to turn
-them to those drawn."""
+START, TREE, PRICES, ALL, LAST, WISHED = 0.3, 0.1, 0.2, 0.5, 0.1, 0.4
+"""Shares of the time for the start, each tree under L1, turning by prices, all senses at once after blocks, what is kept to solve for the senses
+chosen, and to turn them to those drawn."""
 NODES, LEAST_NODES, MOST_NODES = 100_000, 1, 400
 """A tree by equations has so many nodes by cells, between these."""
 LEAF_NODES, CURVED_NODES = 60, 1_000_000
 """Nodes of a tree in leaves, under L1 and under L2."""
 LEAVES, ENVELOPES = 60_000, 2_000_000
 """Cells up to which leaves are looked for, and the relaxation by equations is asked."""
+ROUND, LITTLE = 200, 1e-4
+"""Blocks of a large table after which it is looked whether they gained more than this share."""
 WHOLE, BLOCK, LEAST_BLOCK, BLOCK_S, IDLE = 40, 24, 8, 4.0, 10
 """Things at risk up to which there are no blocks, those in the first block and at least, the time of one, and how many in a row gain nothing
 in the end."""
@@ -77,6 +80,7 @@ def choose(
     if start.answer.z is None or (start.turned is not None and not start.turned.found):
         return start
     assert problem.grid is not None
+    budget = budget.counting(0.0, 1.0)
     search_budget = _share(budget, 1 - (LAST if wish is None else WISHED))
     free = _without_senses(problem, start, caps)
     trials = Trials(problem, free, search_budget, forms, problem.grid.factor)
@@ -133,8 +137,11 @@ class _Choosing:
         self.by_equations()
         if self.classes is None:
             if not self.done:
-                better = self.trials.by_prices(self.standing(), self.budget)
-                self.sense, self.cost = better.senses.sense, better.cost
+                self.began = self.trials.by_prices(self.began, _share(self.budget, PRICES))
+                self.sense, self.cost = self.began.senses.sense, self.began.cost
+                self.tell()
+            if self.linear and not self.done:
+                self.nearby()
             return self
         self.in_leaves(self.classes)
         if self.linear and not self.done:
@@ -142,6 +149,26 @@ class _Choosing:
         if self.linear and not self.done:
             self.learn(self._program(self.classes, np.ones(len(self.classes.at), bool), self.budget))
         return self
+
+    def nearby(self, order: Order = "tree") -> None:
+        """Blocks of a large table, until so many of them gain next to nothing together."""
+        z = self.began.answer.z
+        assert z is not None
+        rng = np.random.default_rng(self.budget.seed)
+        now = Nearby(self.problem, self.began.senses.cell, self.sides, self.sense.copy(), z.copy(), rng)
+        while not self.done:
+            gain = 0.0
+            for _ in range(ROUND):
+                if self.budget.over:
+                    break
+                gained = now.step(self.budget, order)
+                gain += gained
+                self.cost -= gained
+                if gained:
+                    self.tell()
+            if gain <= LITTLE * self.cost:
+                break
+        self.sense = now.sense
 
     def standing(self) -> Standing:
         """The least distance for the best senses, by whatever form is apt; that of the start where none has it, or it is nearer."""
