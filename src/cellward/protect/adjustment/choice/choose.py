@@ -21,7 +21,7 @@ from cellward.protect.adjustment.choice.classes import Classes
 from cellward.protect.adjustment.choice.curved import Curved
 from cellward.protect.adjustment.choice.descent import Standing, Trials, blocks
 from cellward.protect.adjustment.choice.envelope import Envelope
-from cellward.protect.adjustment.choice.nearby import Nearby, Order
+from cellward.protect.adjustment.choice.nearby import Nearby
 from cellward.protect.adjustment.choice.program import Answered
 from cellward.protect.adjustment.choice.sides import Sides
 from cellward.protect.adjustment.choice.slack import Wish, towards
@@ -46,6 +46,8 @@ LEAVES, ENVELOPES = 60_000, 2_000_000
 """Cells up to which leaves are looked for, and the relaxation by equations is asked."""
 ROUND, LITTLE = 200, 1e-4
 """Blocks of a large table after which it is looked whether they gained more than this share."""
+FEW = 3000
+"""Cells of a network up to which there are no blocks."""
 WHOLE, BLOCK, LEAST_BLOCK, BLOCK_S, IDLE = 40, 24, 8, 4.0, 10
 """Things at risk up to which there are no blocks, those in the first block and at least, the time of one, and how many in a row gain nothing
 in the end."""
@@ -135,13 +137,14 @@ class _Choosing:
         """In order."""
         self.tell()
         self.by_equations()
-        if self.classes is None:
+        network = self.linear and self.problem.relations.network is not None
+        if self.classes is None or network:
             if not self.done:
                 self.began = self.trials.by_prices(self.began, _share(self.budget, PRICES))
                 self.sense, self.cost = self.began.senses.sense, self.began.cost
                 self.tell()
             if self.linear and not self.done:
-                self.nearby()
+                self.nearby(network=network)
             return self
         self.in_leaves(self.classes)
         if self.linear and not self.done:
@@ -150,24 +153,33 @@ class _Choosing:
             self.learn(self._program(self.classes, np.ones(len(self.classes.at), bool), self.budget))
         return self
 
-    def nearby(self, order: Order = "tree") -> None:
-        """Blocks of a large table, until so many of them gain next to nothing together."""
+    def nearby(self, *, network: bool) -> None:
+        """Blocks of a large table, until so many of them gain next to nothing together; and a network that is not large all at once.
+
+        HiGHS finds better cuts in the equations of a network than in leaves, and better ones in leaves where equations overlap.
+        """
         z = self.began.answer.z
         assert z is not None
         rng = np.random.default_rng(self.budget.seed)
         now = Nearby(self.problem, self.began.senses.cell, self.sides, self.sense.copy(), z.copy(), rng)
-        while not self.done:
+        whole = network and self.problem.relations.cells <= LEAVES
+        few = whole and self.problem.relations.cells <= FEW
+        while not self.done and not few:
             gain = 0.0
             for _ in range(ROUND):
-                if self.budget.over:
+                if self.budget.over or (whole and self.budget.left is not None and self.budget.left < self._for_all):
                     break
-                gained = now.step(self.budget, order)
+                gained = now.step(self.budget)
                 gain += gained
                 self.cost -= gained
                 if gained:
                     self.tell()
             if gain <= LITTLE * self.cost:
                 break
+        if whole and not self.done:
+            gain, bound = now.all_at_once(self.budget)
+            self.cost -= gain
+            self.bound = max(self.bound, bound)
         self.sense = now.sense
 
     def standing(self) -> Standing:

@@ -23,8 +23,8 @@ from cellward.solve.model import LinearModel
 from cellward.table.relations import ranges
 
 Order = Literal["tree", "random"]
-CELLS, BLOCK_S = 600, 2.0
-"""Cells of a block, about, and the time that it may take."""
+LEAST_CELLS, CELLS, MOST_CELLS, BLOCK_S = 100, 600, 5000, 2.0
+"""Cells of a block at least, at first and at most, about, and the time that it may take."""
 PAYS = 1e-9
 """A gain of less than this share of what the block costs is none."""
 
@@ -80,9 +80,18 @@ class Nearby:
         cells = cells[self.moves[cells]]
         if not len(cells):
             return 0.0
-        return self._better(cells, budget.silent().part(BLOCK_S))
+        gain, bound, cost = self._better(cells, budget.silent().part(BLOCK_S))
+        in_time = bound >= cost * (1 - PAYS)
+        self.cells = min(self.cells * 5 // 4, MOST_CELLS) if in_time else max(self.cells * 4 // 5, LEAST_CELLS)
+        return gain
 
-    def _better(self, cells: Ints, budget: Budget) -> float:
+    def all_at_once(self, budget: Budget) -> tuple[float, float]:
+        """What choosing all senses anew gains, and what no senses cost less than."""
+        gain, bound, _ = self._better(np.flatnonzero(self.moves), budget)
+        return gain, bound
+
+    def _better(self, cells: Ints, budget: Budget) -> tuple[float, float, float]:
+        """What these cells gain when all others stay, what they cost at least, and what they cost now."""
         p, s = self.problem, self.sides
         r, w, z = p.relations, p.costs.absolute[cells], self.z[cells]
         risky = np.flatnonzero(self.place[cells] >= 0)
@@ -130,23 +139,25 @@ class Nearby:
             integer=np.arange(2 * n + many) >= 2 * n,
         )
         if np.any(model.lower > model.upper):
-            return 0.0
+            return 0.0, float("-inf"), known
         y = (self.sense[k] > 0).astype(float)
         standing = z - start
         standing[risky] -= wide * y
         known_start = np.concatenate((np.maximum(standing, 0), np.maximum(-standing, 0), y))
+        constant = float(w[risky] @ down)
         try:
-            found = solve_mip(model, budget=budget, start=known_start, stoppable=True)
+            found = solve_mip(model, budget=budget.counting(constant, 1.0), start=known_start, stoppable=True)
         except SolverError:
-            return 0.0
+            return 0.0, float("-inf"), known
+        bound = min(found.bound + constant, known)
         if found.x is None:
-            return 0.0
+            return 0.0, bound, known
         y = np.rint(found.x[2 * n :])
         moved = start + found.x[:n] - found.x[n : 2 * n]
         moved[risky] += wide * y
         gain = known - float(w @ np.abs(moved))
         if gain <= PAYS * known:
-            return 0.0
+            return 0.0, bound, known
         self.z[cells] = moved
         self.sense[k] = np.where(y > 0, 1, -1)
-        return gain
+        return gain, bound, known - gain
