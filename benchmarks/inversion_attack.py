@@ -270,6 +270,7 @@ class Joint:
         be here, no senses are much better."""
         if self.setting.near is None:
             return True
+        a = with_margins(a[INNER])
         rises, most = self.v[self.cells] > a[self.cells], drawn_range(a[self.cells], self.setting.jitter)[1]
         sides = np.where(rises, levels, most), np.where(rises, most, levels)
         best = adjusted(a, self.cells, sides, self.setting, senses="choose", jitter=0).objective
