@@ -226,6 +226,7 @@ def csplib(report: Report, *, quick: bool, limit_s: float) -> None:
 def brute(report: Report, *, quick: bool, limit_s: float) -> None:  # noqa: ARG001
     """Small tables against all combinations of senses, each a linear or quadratic program of its own."""
     many, said, wrong = QUICK_TABLES if quick else TABLES, Counter[str](), []
+    unpublished: list[str] = []
     for seed in range(many):
         made, options, fixed = hard_senses.hard_case(seed)
         weights = "equal" if seed % 2 else None
@@ -237,6 +238,14 @@ def brute(report: Report, *, quick: bool, limit_s: float) -> None:  # noqa: ARG0
             stays = options["zeros_stay"]
             least = unit * best_senses.least_distance(made, weight, norm, fixed=fixed, zeros_stay=stays)
             said[f"{norm}: {p.status}"] += 1
+            if (
+                p.status == "failed"
+                and replace(method, senses="secret").protect(made, weights=weights).status == "failed"
+            ):
+                unpublished.append(
+                    f"seed {seed} {norm}"
+                )  # no seven decimals were found near an optimum in thirds, whoever chose the senses
+                continue
             if not _agrees(p, least):
                 wrong.append(f"seed {seed} {norm}: {p.status} {p.objective}, bound {p.bound}, and the least is {least}")
                 print(wrong[-1], flush=True)
@@ -248,7 +257,8 @@ def brute(report: Report, *, quick: bool, limit_s: float) -> None:  # noqa: ARG0
                 wrong.append(f"seed {seed}: certified bound {p.certified_bound}, and the least is {least}")
     words = ", ".join(f"{count:,} {word}" for word, count in sorted(said.items()))
     report.add(
-        f"{many:,} random tables with up to 8 cells at risk, under L1 and L2 ({words}): {len(wrong)} differences."
+        f"{many:,} random tables with up to 8 cells at risk, under L1 and L2 ({words}): {len(wrong)} differences. "
+        f"Not published, as with drawn senses, for want of seven decimals near the optimum: {', '.join(unpublished) or 'none'}."
     )
     report.require(not wrong, f"no differences from all combinations of senses: {wrong[:3]}")
 
