@@ -20,6 +20,10 @@ FAR = 1e12
 """Bounds beyond this are none."""
 
 
+class InDoubtError(Exception):
+    """The quadratic program was not solved, where the linear one has a point to the precision of floats."""
+
+
 def least_distance(
     table: cw.Table,
     weight: np.ndarray,
@@ -36,7 +40,11 @@ def least_distance(
         a = np.asarray(table.scaled, float)
         low, high = np.asarray(lo, float) - a, np.asarray(hi, float) - a
         low, high = np.where(low < -FAR, -np.inf, low), np.where(high > FAR, np.inf, high)
-        best = min(best, (_l1 if norm == "l1" else _l2)(matrix, weight, low, high))
+        try:
+            best = min(best, (_l1 if norm == "l1" else _l2)(matrix, weight, low, high))
+        except InDoubtError:
+            if every_sense.goes(table, (lo, hi)):
+                raise
     return best
 
 
@@ -61,13 +69,17 @@ def _l2(matrix: csr_matrix, weight: np.ndarray, low: np.ndarray, high: np.ndarra
     below, above = np.flatnonzero(np.isfinite(low)), np.flatnonzero(np.isfinite(high))
     rows = csc_matrix(vstack((matrix, one[above], -one[below])))
     right = np.concatenate((np.zeros(m), high[above], -low[below]))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     cones = [clarabel.ZeroConeT(m), clarabel.NonnegativeConeT(len(above) + len(below))]
-    scale = 1 / max(float(weight.max()), 1e-300)
-    solution = clarabel.DefaultSolver(
-        csc_matrix(diags(2 * weight * scale)), np.zeros(n), rows, right, cones, settings
-    ).solve()
-    z = np.asarray(solution.x)
+    cost = csc_matrix(diags(2 * weight / max(float(weight.max()), 1e-300)))
+    size = max(float(np.abs(right).max(initial=0.0)), 1.0)
+    for accuracy, unit in ((1e-10, 1.0), (1e-10, size), (1e-8, 1.0), (1e-8, size)):
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
+        found = clarabel.DefaultSolver(cost, np.zeros(n), rows, right / unit, cones, settings).solve()
+        z = np.asarray(found.x) * unit
+        if "Solved" in str(found.status):
+            break
+    else:
+        raise InDoubtError
     return float((weight * z**2).sum())
