@@ -89,7 +89,7 @@ CHOSEN = [
     for jitter in (0.0, JITTER)
     for senses, slack in (("choose", None), ("secret", 0.05), ("secret", None))
 ]
-WITH_CHOSEN = 40
+WITH_CHOSEN = 12
 """Tables whose senses are chosen, or drawn near the best."""
 FIXED = [Setting(norm, fixed="margins") for norm in ("l1", "l2")]
 

@@ -79,6 +79,10 @@ def choose(
     """
     budget = budget if budget.limited else budget.part(UNASKED_S)
     start = engines.solve_with_senses(problem, senses, _share(budget, START), forms, caps=caps)
+    if (
+        start.answer.z is None and start.answer.status != "infeasible" and not budget.over
+    ):  # slow: what is left is for it
+        start = engines.solve_with_senses(problem, senses, _share(budget, 1 - LAST), forms, caps=caps)
     if start.answer.z is None or (start.turned is not None and not start.turned.found):
         return start
     assert problem.grid is not None
