@@ -62,19 +62,35 @@ class Setting:
     senses: str = "secret"
     jitter: float = JITTER
     fixed: str | None = None
+    slack: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.norm}, senses {self.senses}, jitter {self.jitter:g}{', margins fixed' if self.fixed else ''}"
+        slack = "" if self.slack is None else f" with slack {self.slack:g}"
+        return (
+            f"{self.norm}, senses {self.senses}{slack}, jitter {self.jitter:g}{', margins fixed' if self.fixed else ''}"
+        )
 
     @property
     def default(self) -> bool:
         """Whether this is how a release is made unless asked otherwise, but for the norm."""
-        return self.senses == "secret" and self.jitter == JITTER
+        return self.senses == "secret" and self.jitter == JITTER and self.slack is None
+
+    @property
+    def near(self) -> float | None:
+        """By which share a release may lose more than the best senses of its table; None: by any."""
+        return 0.0 if self.senses == "choose" else self.slack
 
 
 SETTINGS = [
     Setting(norm, senses, jitter) for norm in ("l1", "l2") for senses in ("up", "secret") for jitter in (0.0, JITTER)
 ]
+CHOSEN = [
+    Setting("l1", senses, jitter, slack=slack)
+    for jitter in (0.0, JITTER)
+    for senses, slack in (("choose", None), ("secret", 0.05), ("secret", None))
+]
+WITH_CHOSEN = 12
+"""Tables whose senses are chosen, or drawn near the best."""
 FIXED = [Setting(norm, fixed="margins") for norm in ("l1", "l2")]
 
 
@@ -128,16 +144,19 @@ class Plain(cw.ControlledAdjustment):
         return False
 
 
-def adjusted(a: Ints, cells: Ints, levels: Ints, setting: Setting, **options: Any) -> cw.Protection:
-    """What the code makes of a table; ``options``: senses and jitter other than the setting's, grid, and the key."""
+def adjusted(a: Ints, cells: Ints, levels: Ints | tuple[Ints, Ints], setting: Setting, **options: Any) -> cw.Protection:
+    """What the code makes of a table; ``levels``: the same either way, or up and down; ``options``: senses and jitter other than the setting's, grid,
+    and the key."""
     key = options.pop("key", None)
     made = cw.Table.from_array(a[INNER].reshape(SIDE, SIDE))
-    made = made.with_sensitivity(Sensitivity.of(made.cells, cells, levels, levels, np.zeros_like(levels)))
+    up, down = levels if isinstance(levels, tuple) else (levels, levels)
+    made = made.with_sensitivity(Sensitivity.of(made.cells, cells, down, up, np.zeros_like(up)))
     chosen = {
         "norm": setting.norm,
         "senses": setting.senses,
         "jitter": setting.jitter,
         "fixed": setting.fixed,
+        "slack": None if "senses" in options else setting.slack,
         "keep": "nothing",
         **options,
     }
@@ -233,6 +252,8 @@ class Joint:
             if made is None:
                 return None
             if np.array_equal(made, self.v):
+                if not self.near_the_best(a, levels):
+                    return None
                 self.held += 1
                 return a
             miss = self.v - made
@@ -243,6 +264,17 @@ class Joint:
                 miss[[i for i in np.flatnonzero(miss).tolist() if self.rng.random() < 0.5]] = 0
             a = with_margins((a + miss)[INNER])
         return None
+
+    def near_the_best(self, a: Ints, levels: Ints) -> bool:
+        """Whether the code could have taken these senses for this table: whatever it draws for the other sides, whose levels are as large as they can
+        be here, no senses are much better."""
+        if self.setting.near is None:
+            return True
+        a = with_margins(a[INNER])
+        rises, most = self.v[self.cells] > a[self.cells], drawn_range(a[self.cells], self.setting.jitter)[1]
+        sides = np.where(rises, levels, most), np.where(rises, most, levels)
+        best = adjusted(a, self.cells, sides, self.setting, senses="choose", jitter=0).objective
+        return best is not None and float((np.abs(self.v - a) / a).sum()) <= best * (1 + self.setting.near) * (1 + 1e-6)
 
     def note(self, values: Ints, start: Ints) -> None:
         if (a := self.explained(values, start)) is not None:
@@ -673,6 +705,18 @@ def show_fixed(report: Report, *, quick: bool) -> None:
     )
 
 
+def show_chosen(report: Report, *, quick: bool) -> None:
+    """Senses chosen, drawn near the best, and drawn, side by side."""
+    tables = 3 if quick else WITH_CHOSEN
+    began = time.perf_counter()
+    text = inverted(report, inversion(tables, CHOSEN))
+    report.add(
+        f"The same attackers on {tables} of these tables ({time.perf_counter() - began:.0f} s), who also know that senses were chosen for the least "
+        "distance, or drawn near it: an explanation then has to be a table for which no senses are better (by more than the slack), whatever levels "
+        "were drawn for the sides not taken.\n\n" + text
+    )
+
+
 LEARNT = ("cellwise unique", "cellwise narrow", "joint unique", "joint narrow")
 
 
@@ -745,6 +789,7 @@ def show_told(report: Report, *, quick: bool) -> None:
 RUN: dict[str, Callable[..., None]] = {
     "inversion": show_inversion,
     "fixed": show_fixed,
+    "chosen": show_chosen,
     "again": show_again,
     "finer": show_finer,
     "elsewhere": show_elsewhere,
@@ -754,6 +799,7 @@ RUN: dict[str, Callable[..., None]] = {
 PARTS = {
     "inversion": "what one release tells",
     "fixed": "what one release with fixed margins tells",
+    "chosen": "what one release with chosen senses tells",
     "again": "what several releases tell",
     "finer": "what a grid finer than the table tells",
     "elsewhere": "what free margins tell those who know them",

@@ -81,6 +81,9 @@ class Objective:
     cut_scale: int = 1
     grid: int | None = None
     """Where ranges are chosen, what their ends are multiples of; ``allowed`` is of flags, 1 where a cell may be a range, ``cuts`` are of widths."""
+    tree: tuple[tuple[int, int] | Floats, ...] = field(default=(), repr=False)
+    """Of values with gaps: nodes in preorder of a hint at a better proof than ``multipliers``: a cell to branch on with the value up to which the
+    first of its two subtrees goes, or a leaf's multipliers, one an equation."""
     tolerance: Fraction = Fraction(0)
 
     @property
@@ -98,6 +101,7 @@ class Objective:
             measure=None if self.measure is None else self.measure.permuted(order),
             multipliers=None if self.multipliers is None else self.multipliers[equations],
             refutation=tuple(_renumbered(node, cell, equation) for node in self.refutation),
+            tree=tuple(_hint(node, cell, equations) for node in self.tree),
             cuts=tuple(_cut(one, cell, equation) for one in self.cuts),
         )
 
@@ -120,6 +124,11 @@ class Objective:
             return measured * Fraction(10) ** (instance.decimals + instance.weight_decimals)
         cost = self.cost(instance, publication)
         return None if cost is None else self.of_cost(cost)
+
+
+def _hint(node: tuple[int, int] | Floats, cell: Ints, equations: Ints) -> tuple[int, int] | Floats:
+    """A node of a hint when cell i becomes cell[i], and equation equations[j] equation j."""
+    return (int(cell[node[0]]), node[1]) if isinstance(node, tuple) else node[equations]
 
 
 def _cut(one: Mapping[str, Any], cell: Ints, equation: Ints) -> Mapping[str, Any]:

@@ -122,7 +122,7 @@ def test_verify_stands_alone():
     used = {module.split(".")[0] for module in imports(SOURCE / "audit" / "verify.py")}
     assert used <= set(sys.stdlib_module_names)
     lines = (SOURCE / "audit" / "verify.py").read_text().splitlines()
-    assert sum(line.strip() != "" for line in lines) <= 1150
+    assert sum(line.strip() != "" for line in lines) <= 1170
 
 
 def test_importing_cellward_loads_nothing_heavy():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellward.audit.congruence import Unit, find_misfit, find_unit, plain
-from cellward.audit.lagrangian import Multipliers, Part, Whole, total
+from cellward.audit.lagrangian import Box, Multipliers, Part, Whole, total
 from cellward.audit.potentials import potentials
 from cellward.audit.relaxation import Relaxation
 from cellward.audit.search_tree import WHOLE, Branching, Limit, Tree, grow
@@ -25,6 +25,8 @@ from cellward.solve.budget import Budget
 
 Node = dict[str, Any]
 
+SHY = (1e-9, 1e-6)
+"""Shares by which the multipliers of a hint are made smaller in turn: those that are a hair too large prove nothing of cells without bounds."""
 LARGEST_GUESS = 1e30
 """No multiplier is of this size; what is not a number is not below it either."""
 
@@ -45,13 +47,15 @@ def prove_bound(
     v: Ints | None = None,
     aim: Aim | None = None,
     multipliers: Floats | None = None,
+    hint: Sequence[tuple[int, int] | Floats] = (),
     most_nodes: int = 2000,
     search: bool = True,
     budget: Budget | None = None,
 ) -> BoundProof:
     """Prove how little Σ w·|v − a| (or the cost of an ``aim``) can be over all tables of allowed values, or (without ``v``) that there is none.
 
-    ``v`` is the best table known, and must be one; ``multipliers``, one an equation, are a guess of good ones. Trouble with a solver only costs
+    ``v`` is the best table known, and must be one; ``multipliers``, one an equation, are a guess of good ones, ``hint`` a guess of a good tree over
+    cells with gaps (see :class:`Objective`). Trouble with a solver only costs
     sharpness, and the same input gives the same proof, unless a ``budget`` ends it. Without ``search`` only the guess is tried.
     """
     part = Part.of(instance, allowed, aim)
@@ -62,7 +66,9 @@ def prove_bound(
         return _proof("infeasible" if tree else None, plain(1), tree)
     deviation = (v - origin).astype(part.weight.dtype)
     problem = _Problem(instance, allowed, part, deviation[part.cells], limit, budget)
-    tree = problem.prove(multipliers, search=search)
+    tree = problem.prove(multipliers, search=search and allowed.gaps is None)
+    if hint and not budget.over:
+        tree = problem.by_hint(hint) or tree
     return _proof(Fraction(total(weight * np.abs(deviation)) - problem.missing), problem.unit, tree)
 
 
@@ -140,6 +146,43 @@ class _Problem:
         part, root = max(roots, key=lambda found: found[1].value)
         self.missing = self._short(root)
         return [_leaf("dual", part.equations, root.numerator, root.denominator)]
+
+    def by_hint(self, hint: Sequence[tuple[int, int] | Floats]) -> list[Node]:
+        """The tree of a hint, where it proves more than is proven; each of its leaves is proven as far as its multipliers go, or to be empty."""
+        part, out = self.part, []
+        place = {int(i): k for k, i in enumerate(part.cells)}
+        steps, waiting = np.maximum(part.step, 1), [(part.lo, part.hi)]
+        least: Fraction | None = None
+        enough = Fraction(self.cost) * (1 - Fraction(1, 10**9))
+        for node in hint:
+            lo, hi = waiting.pop()
+            if isinstance(node, tuple):
+                k = place.get(node[0])
+                if k is None:
+                    return []
+                origin = int(self.instance.a[node[0]])
+                low, high = lo.copy(), hi.copy()
+                high[k] = node[1] - origin
+                low[k] = max(int(part.above[k]), int(high[k]) + int(steps[k]))
+                waiting += (low, hi), (lo, high)
+                out.append({"cell": node[0], "at": node[1]})
+                continue
+            guess, box = node[part.equations], Box(lo, hi)
+            ray = next(filter(None, (part.safe_ray(y, box) for y in (guess, -guess))), None) if guess.any() else None
+            if ray is not None:
+                out.append(_leaf("farkas", part.equations, ray.numerator, 1))
+                continue
+            found = part.safe_dual(guess, enough, box)
+            for shy in SHY:
+                if found.value > enough:
+                    break
+                found = max(found, part.safe_dual(guess * (1 - shy), enough, box), key=lambda dual: dual.value)
+            least = found.value if least is None else min(least, found.value)
+            out.append(_leaf("dual", part.equations, found.numerator, found.denominator))
+        if least is None or waiting or int(self.cost - least) >= self.missing:
+            return []
+        self.unit, self.missing = plain(1), int(self.cost - least)
+        return out
 
     @property
     def goal(self) -> Fraction:

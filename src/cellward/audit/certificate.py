@@ -223,7 +223,10 @@ def _stated(relations: Relations, a: Ints, lower: Ints, upper: Ints, levels: Lev
 
 
 def _allowed(allowed: AllowedSet) -> dict[str, Any]:
-    return {"lo": column_of(allowed.lo), "hi": column_of(allowed.hi), "step": column_of(allowed.step)}
+    out: dict[str, Any] = {"lo": column_of(allowed.lo), "hi": column_of(allowed.hi), "step": column_of(allowed.step)}
+    if (gaps := allowed.gaps) is not None:
+        out["gaps"] = {"cell": gaps.cell.tolist(), "below": gaps.below.tolist(), "above": gaps.above.tolist()}
+    return out
 
 
 def _labels(labels: Labels) -> dict[str, Any]:

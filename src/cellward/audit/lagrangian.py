@@ -88,6 +88,9 @@ class Part:
     lo: Whole
     hi: Whole
     step: Whole
+    below: Whole
+    above: Whole
+    """The last allowed d ≤ 0 and the first ≥ 0, or the nearer end where there is none: of a cell with a gap its two ends."""
 
     @staticmethod
     def of(instance: Instance, allowed: AllowedSet, aim: Aim | None = None) -> Part:
@@ -102,6 +105,10 @@ class Part:
         sums = np.bincount(r.row, np.abs(r.coefs) * reach[r.indices], minlength=1)
         small = float(sums.max()) < SAFE / 2 and float(reach @ weight.astype(float)) < SAFE / 2
         kind: Any = np.int64 if small else object
+        each = np.maximum(step, 1)
+        below, above = (np.clip(x, lo, hi) for x in (lo + -lo // each * each, lo - (lo // each) * each))
+        if (gaps := allowed.gaps) is not None:
+            below[gaps.cell], above[gaps.cell] = gaps.below - origin[gaps.cell], gaps.above - origin[gaps.cell]
         ptr, entry = r.by_cell
         return Part(
             cells=np.arange(r.cells),
@@ -114,6 +121,8 @@ class Part:
             lo=lo.astype(kind),
             hi=hi.astype(kind),
             step=step.astype(kind),
+            below=below.astype(kind),
+            above=above.astype(kind),
         ).take(free)
 
     def take(self, some: NDArray[np.bool_]) -> Part:
@@ -134,14 +143,15 @@ class Part:
             lo=self.lo[k],
             hi=self.hi[k],
             step=self.step[k],
+            below=self.below[k],
+            above=self.above[k],
         )
 
     @cached_property
     def bends(self) -> tuple[Ints, Ints, Ints]:
-        """Steps above lo of every cell's last allowed d ≤ 0, its first ≥ 0, and hi: between these the cost is linear."""
-        most = ((self.hi - self.lo) // self.step).astype(np.int64)
-        first, second = -self.lo // self.step, -(self.lo // self.step)
-        return np.clip(first, 0, most).astype(np.int64), np.clip(second, 0, most).astype(np.int64), most
+        """Steps above lo of every cell's ``below``, its ``above``, and hi: between these the cost is linear."""
+        first, second, most = ((x - self.lo) // self.step for x in (self.below, self.above, self.hi))
+        return first.astype(np.int64), second.astype(np.int64), most.astype(np.int64)
 
     @cached_property
     def rest(self) -> Whole:
@@ -182,11 +192,11 @@ class Part:
         return runs(self.coef * n[self.row], self.ptr)
 
     def cell_minima(self, n: Whole, scale: int, box: Box | None = None) -> Whole:
-        """Of every cell the least scale·w·|d| − (Mᵀn)·d. The function is convex with its only bend at 0: an end, or a neighbour of 0, attains it."""
+        """Of every cell the least scale·w·|d| − (Mᵀn)·d. The function is convex with its only bend at 0: an end, or a neighbour of 0 or of a gap
+        around it, attains it. A box lies on one side of a gap, or reaches over it."""
         c, cost = self.slopes(n), scale * self.weight
         lo, hi = (self.lo, self.hi) if box is None else box
-        first, second, _ = self.bends
-        points = (lo, hi, *(np.clip(self.lo + steps * self.step, lo, hi) for steps in (first, second)))
+        points = (lo, hi, *(np.clip(near, lo, hi) for near in (self.below, self.above)))
         values = [cost * np.abs(d) - c * d for d in points]
         return np.asarray(np.minimum(np.minimum(values[0], values[1]), np.minimum(values[2], values[3])))
 
@@ -204,7 +214,10 @@ class Part:
 
     @cached_property
     def _in_python(self) -> Part:
-        whole = {name: getattr(self, name).astype(object) for name in ("coef", "need", "weight", "lo", "hi", "step")}
+        whole = {
+            name: getattr(self, name).astype(object)
+            for name in ("coef", "need", "weight", "lo", "hi", "step", "below", "above")
+        }
         return replace(self, **whole)
 
     # ---- from floats -----------------------------------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ class _Segments:
         first, second, most = part.bends
         start = np.stack((np.zeros_like(first), first, second), axis=1)
         length = np.stack((first, second - first, most - second), axis=1)
-        across = part.weight * (np.abs(part.lo + second * part.step) - np.abs(part.lo + first * part.step))
+        across = part.weight * (np.abs(part.above) - np.abs(part.below)) / np.maximum(second - first, 1)
         cost = np.stack((-part.weight * part.step, across, part.weight * part.step), axis=1)
         cell, which = np.nonzero(length)
         count = np.bincount(cell, minlength=len(part.cells))

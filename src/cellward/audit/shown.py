@@ -181,6 +181,7 @@ class Shown:
             v=values,
             aim=self.sought.aim,
             multipliers=self.sought.multipliers,
+            hint=self.sought.tree,
             most_nodes=nodes,
             search=self.sought.search and not self._too_long,
             budget=self._for_the_bound,

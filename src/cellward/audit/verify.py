@@ -271,12 +271,12 @@ class Certificate:
         self._read_knowledge(_of(dict, c["knowledge"], "knowledge"))
         self._read_printed(c["printed"])
         self.places = sum(places) if KINDS[self.rule] != "withheld" else places[1]  # of the objective
+        self.gaps: dict[int, tuple[float, float]] = {}  # values left out: those between
         self._read_allowed(c["allowed"], c["target"])
         self.weight = _column(c["weight"], "weight", n, 0)
         self.objective = None if c["objective"] is None else _of(int, c["objective"], "objective")
         self.status, self.protection = _of(str, c["status"], "status"), _of(str, c["protection"], "protection")
         self.levels, self.definitions, self.bound = c["levels"], c["definitions"], c["bound"]
-        self.gaps: dict[int, tuple[float, float]] = {}  # values that levels leave out: those between
         self.attackers, self.witnesses = _of(list, c["attackers"], "attackers"), _of(list, c["witnesses"], "witnesses")
         _of(str, c["engine"], "engine")
         self.sums = c["sums"]
@@ -345,7 +345,8 @@ class Certificate:
         _need(right, f"a table {self.rule} has no allowed values and no target")
         if none:
             return
-        lo, hi, step = _entries(value, "allowed", "lo", "hi", "step")
+        gaps = ["gaps"] if kind == "values" and isinstance(value, dict) and "gaps" in value else []
+        lo, hi, step, *gaps = _entries(value, "allowed", "lo", "hi", "step", *gaps)
         first, last = _column(lo, "lo of allowed", self.n), _column(hi, "hi of allowed", self.n)
         self.step = _column(step, "step of allowed", self.n, 0)
         single = all(z or x == y for x, y, z in zip(first, last, self.step, strict=True))
@@ -357,10 +358,22 @@ class Certificate:
             return
         self.sets = [range(x, y + 1, z or 1) for x, y, z in zip(first, last, self.step, strict=True)]
         self.target = self.a if target is None else _numbers(target, "target", self.n)
+        if gaps:
+            self._read_gaps(gaps[0])
         if kind == "withheld":
             self.target = first
             right = all(0 <= x <= y <= 1 >= z for x, y, z in zip(first, last, self.step, strict=True))
             _need(right, "a pattern has another entry than 0 and 1")
+
+    def _read_gaps(self, value: Any) -> None:
+        """What is left out of some S_i: all that lies between two of their elements, around t."""
+        cell, below, above = _entries(value, "gaps of allowed", "cell", "below", "above")
+        cells = _indices(cell, "the cells of gaps", self.n)
+        ends = [_numbers(end, "an end of gaps", len(cells)) for end in (below, above)]
+        for i, low, high in zip(cells, *ends, strict=True):
+            right = low in self.sets[i] and high in self.sets[i] and low <= self.target[i] <= high
+            _need(right, f"the gap of cell {i} does not lie around its target, between two values allowed")
+            self.gaps[i] = (low, high)
 
 
 def check_table(c: Certificate) -> None:
@@ -374,7 +387,8 @@ def check_table(c: Certificate) -> None:
     if c.v is not None:
         _check_sums(c, "published", c.v)
         for i, (v, allowed) in enumerate(zip(c.v, c.sets, strict=True)):
-            if v not in allowed:
+            below, above = c.gaps.get(i, (v, v))
+            if v not in allowed or below < v < above:
                 raise Refused(f"the published value of cell {i} is not allowed")
     if c.printed == "withheld" and c.sets is not None:
         for i, (value, allowed) in enumerate(zip(c.columns[0], c.sets, strict=True)):
@@ -1017,6 +1031,10 @@ def _corners(c: Certificate, i: int, allowed: range, scale: int, slope: int) -> 
     the two next to t (t itself, if it is one of them), it is everywhere: it moves in equal steps on both sides, and what is next to t joins them.
     """
     t, step, w = c.target[i], allowed.step, scale * c.weight[i]
+    below, above = c.gaps.get(i, (INFINITY, -INFINITY))
+    if allowed and allowed[0] <= below < above <= allowed[-1]:  # on both sides of a gap: f is linear on each
+        parts = range(allowed[0], int(below) + 1, step), range(int(above), allowed[-1] + 1, step)
+        return [w * abs(v - t) - slope * v for part in parts for v in (*part[:2], part[-1])]
     some: Any = allowed
     if allowed[6:]:
         some = (*allowed[:2], t - (t - allowed.start) % step, t + (allowed.start - t) % step, *allowed[-2:])

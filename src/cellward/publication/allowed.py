@@ -1,4 +1,4 @@
-"""AllowedSet: the values a method may publish in each cell: lo, lo + step, …, hi."""
+"""AllowedSet: the values a method may publish in each cell: lo, lo + step, …, hi; of some not those in a gap between."""
 
 from __future__ import annotations
 
@@ -11,12 +11,28 @@ from cellward.exact import Ints, freeze, one_number
 
 
 @dataclass(frozen=True, eq=False)
+class Gaps:
+    """Cells (increasing) that may not take what lies strictly between ``below`` and ``above``, which they may both take."""
+
+    cell: Ints
+    below: Ints
+    above: Ints
+
+    def permuted(self, order: Ints) -> Gaps:
+        """The same when cell order[k] becomes cell k."""
+        cell = np.argsort(order)[self.cell]
+        turn = np.argsort(cell)
+        return Gaps(cell[turn], self.below[turn], self.above[turn])
+
+
+@dataclass(frozen=True, eq=False)
 class AllowedSet:
-    """Cell i may take lo[i], lo[i] + step[i], … up to hi[i]; with step 0 the two ends are the same and the cell is fixed."""
+    """Cell i may take lo[i], lo[i] + step[i], … up to hi[i]; with step 0 the two ends are the same and the cell is fixed. ``gaps``: but not these."""
 
     lo: Ints
     hi: Ints
     step: Ints
+    gaps: Gaps | None = None
 
     def __post_init__(self) -> None:
         freeze(self.lo, self.hi, self.step)
@@ -24,11 +40,24 @@ class AllowedSet:
     def outside(self, v: Ints) -> Ints:
         """The cells whose value is not allowed."""
         moved, step = v - self.lo, one_number(np.maximum(self.step, 1))
-        return np.flatnonzero((moved < 0) | (v > self.hi) | (moved // step * step != moved))
+        out = (moved < 0) | (v > self.hi) | (moved // step * step != moved)
+        if self.gaps is not None:
+            own = v[self.gaps.cell]
+            out[self.gaps.cell] |= (self.gaps.below < own) & (own < self.gaps.above)
+        return np.flatnonzero(out)
 
     def permuted(self, order: Ints) -> AllowedSet:
         """The same when cell order[k] becomes cell k."""
-        return AllowedSet(self.lo[order], self.hi[order], self.step[order])
+        gaps = None if self.gaps is None else self.gaps.permuted(order)
+        return AllowedSet(self.lo[order], self.hi[order], self.step[order], gaps)
+
+    def beside(self, v: Ints) -> AllowedSet:
+        """Without gaps: of cells that have one what lies on the side of ``v``."""
+        if (gaps := self.gaps) is None:
+            return self
+        lo, hi, above = self.lo.copy(), self.hi.copy(), v[gaps.cell] >= gaps.above
+        lo[gaps.cell[above]], hi[gaps.cell[~above]] = gaps.above[above], gaps.below[~above]
+        return AllowedSet(lo, hi, np.where(lo == hi, 0, self.step))
 
     @property
     def free(self) -> NDArray[np.bool_]:

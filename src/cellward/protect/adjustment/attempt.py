@@ -13,11 +13,14 @@ import numpy as np
 from cellward import exact
 from cellward.audit.bound import farkas_leaf
 from cellward.errors import InputError
-from cellward.exact import LARGEST, Bools, Ints, Numbers
+from cellward.exact import LARGEST, Bools, Floats, Ints, Numbers
 from cellward.instance import Instance
 from cellward.objective import Objective
 from cellward.protect.adjustment import engines, publish
 from cellward.protect.adjustment.caps import CHANGES, Caps, headlines
+from cellward.protect.adjustment.choice.choose import Chosen, choose
+from cellward.protect.adjustment.choice.slack import Wish
+from cellward.protect.adjustment.choice.tree import preorder
 from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, Continuous, Form, PublishedGrid, untouched
 from cellward.protect.adjustment.details import AdjustmentDetails
@@ -34,7 +37,7 @@ from cellward.protect.attempt import Attempt
 from cellward.protect.draws import Draws
 from cellward.protect.named_cells import named_cells
 from cellward.protection import Failure, Protection
-from cellward.publication.allowed import AllowedSet
+from cellward.publication.allowed import AllowedSet, Gaps
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.values import Values
 from cellward.risk.attacker import Attacker
@@ -267,13 +270,25 @@ class AdjustmentAttempt(Attempt):
         down = np.where(down > 0, np.maximum(down, asked_down), 0)
         can_up, can_down = (up > 0) & (asked_up <= hi[cell]), (down > 0) & (asked_down <= -lo[cell])
         up, down = np.minimum(up, np.maximum(hi[cell], asked_up)), np.minimum(down, np.maximum(-lo[cell], asked_down))
-        secret = self.method.secret
+        secret = self.method.secret or self.method.chosen
         if secret:
-            sense = np.where(self.draws.bits("sense", cell), UP, DOWN)
+            drawn = self.draws.bits("sense", cell) if self.method.secret else self._begun_with(len(cell))
+            sense = np.where(drawn, UP, DOWN)
             sense = np.where(can_up & ~can_down, UP, np.where(can_down & ~can_up, DOWN, sense))
         else:
             sense = given_senses(self.method.senses, self.wide, cell)
         return Senses(cell, sense, up, down, asked_up, asked_down, can_up, can_down, secret)
+
+    def _wish(self, senses: Senses) -> Wish | None:
+        """Senses as drawn, which are taken as far as that costs little; None where none are drawn."""
+        if self.method.slack is None:
+            return None
+        order = np.argsort(self.draws.fractions("turn towards the draw", senses.cell), kind="stable")
+        return Wish(senses.sense, order, float(self.method.decimal("slack")))
+
+    def _begun_with(self, many: int) -> Bools:
+        """Senses that the search for the best begins with: no matter of secrecy, so not of the key."""
+        return np.random.default_rng(self.budget.seed).integers(2, size=many).astype(bool)
 
     # ---- the way to a result -------------------------------------------------------------------------------------------------------------------
 
@@ -301,7 +316,9 @@ class AdjustmentAttempt(Attempt):
                 if found.status == "infeasible" or (caps is not None and self.budget.over):
                     return found if best is None else best
                 if found.publication is not None and (
-                    caps is None or sensed.senses.flipped <= MOST_TURNED * len(senses.cell)
+                    caps is None
+                    or self.method.slack is not None
+                    or sensed.senses.flipped <= MOST_TURNED * len(senses.cell)
                 ):
                     return found
                 best = best or (found if found.publication is not None else None)
@@ -310,6 +327,8 @@ class AdjustmentAttempt(Attempt):
     def _sensed(self, senses: Senses, caps: Caps | None) -> engines.Sensed:
         soft = self.bends
         part = self.budget if caps is None or self.budget.left is None else self.budget.part(CAPPED * self.budget.left)
+        if self.method.chosen or self.method.slack is not None:
+            return choose(self.problem(Room(*self.free)), senses, part, self._forms, caps, self._wish(senses))
         return engines.solve_with_senses(
             self.problem(Room(*self.free)), senses, part, self._forms, soft_levels=soft, caps=caps
         )
@@ -515,6 +534,8 @@ class AdjustmentAttempt(Attempt):
     def _made(self, v: Ints, allowed: AllowedSet, engine: str, sensed: engines.Sensed) -> Protection:
         """A table as a result; one that does not hold is the engine's fault. What stands for sums is not part of it."""
         answer, senses = sensed.answer, sensed.senses
+        if sensed.chosen is not None:
+            answer = replace(answer, bound=min(sensed.chosen.bound, answer.bound), whole=None)
         objective = self.distance.exact(v - self.wide.a, self.fine.decimals)
         n, m = self.fine.cells, self.fine.relations.equations
         v = v[:n]
@@ -527,8 +548,12 @@ class AdjustmentAttempt(Attempt):
         status: Literal["optimal", "feasible"] = "optimal" if objective - bound <= max(near, error) else "feasible"
         units = 10 ** (self.fine.decimals + self.instance.weight_decimals)
         scale = 10.0 ** (self.instance.decimals + self.instance.weight_decimals)
+        hint: tuple[tuple[int, int] | Floats, ...] = ()
+        if sensed.chosen is not None:
+            allowed, hint = self._over_all_senses(sensed.chosen, scale)
         sought = replace(
             self._sought(allowed.permuted(np.arange(n))),
+            tree=hint,
             bound=bound * units,
             tolerance=max(near, error) * units,
             multipliers=None if answer.multipliers is None else answer.multipliers[:m] * scale,
@@ -554,6 +579,30 @@ class AdjustmentAttempt(Attempt):
         told = Values(Knowledge.adjusted(v))
         made = self.result_of(told, sought, status=status, engine=engine, details=details)
         return replace(made, failure=Failure(reason=self._bent(v))) if made.protected is False else made
+
+    def _over_all_senses(self, chosen: Chosen, scale: float) -> tuple[AllowedSet, tuple[tuple[int, int] | Floats, ...]]:
+        """What may be published with any senses, and the tree that proves how near that comes, with its multipliers times ``scale``."""
+        s, n, m = chosen.senses, self.fine.cells, self.fine.relations.equations
+        both = s.can_up & s.can_down
+        only = replace(s, up=np.where(both, -LARGEST, s.up), down=np.where(both, -LARGEST, s.down))
+        room = self.allowed(only.room(chosen.room))
+        a, step = self.wide.a[s.cell[both]], self.step
+        below, above = (a - s.down[both]) // step * step, -(-(a + s.up[both]) // step) * step
+        own = np.flatnonzero(s.cell[both] < n)
+        gaps = Gaps(s.cell[both][own], below[own], above[own])
+        allowed = AllowedSet(room.lo, room.hi, room.step, gaps)
+        if chosen.searched is None or (s.cell >= n).any():
+            return allowed, ()
+        end = dict(zip(gaps.cell.tolist(), gaps.below.tolist(), strict=True))
+        nodes: list[tuple[int, int] | Floats] = []
+        for node in preorder(chosen.searched.root):
+            if node.split is not None:
+                cell = int(s.cell[node.split])
+                nodes.append((cell, end[cell]))
+            else:
+                y = node.relaxed.multipliers
+                nodes.append(np.zeros(m) if y is None else y[:m] * scale)
+        return allowed, tuple(nodes)
 
     def _moved(self, v: Ints) -> Iterator[str]:
         """Which headline totals could not be kept, and whether other cells change by more than one would like."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from cellward.protect.adjustment.sums import BySums
 from cellward.protect.adjustment.turning import Turned
 from cellward.protect.engine import first_answer
 from cellward.solve.budget import Budget
+
+if TYPE_CHECKING:
+    from cellward.protect.adjustment.choice.choose import Chosen
 
 CURVED = ByCones(norms=("l2", "l1-2", "huber"))
 AUTO: tuple[Form, ...] = (
@@ -71,13 +74,15 @@ DIRECT = 300_000
 class Sensed:
     """The optimum for the senses, some turned or bent where they do not go together, as far as that is allowed; with the room it has.
 
-    ``turned``: how senses were found that go together, or that none were; None: those given do.
+    ``turned``: how senses were found that go together, or that none were; None: those given do. ``chosen``: what is known of all others, where these
+    were chosen for their distance.
     """
 
     answer: Continuous
     senses: Senses
     room: Room
     turned: Turned | None = None
+    chosen: Chosen | None = None
 
 
 def solve_with_senses(

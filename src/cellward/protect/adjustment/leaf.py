@@ -23,7 +23,7 @@ MOST = 4500
 ACCURACY = 1e-9
 
 
-class _Classes:
+class Classes:
     """Bounds, costs and forces of classes of cells that move alike."""
 
     def __init__(self, problem: AdjustmentProblem, form: Compact) -> None:
@@ -111,7 +111,7 @@ class ByLeaves:
     def solve(self, problem: AdjustmentProblem, budget: Budget) -> Continuous:
         """The least distance in the leaf form."""
         form = problem.compact
-        classes = _Classes(problem, form)
+        classes = Classes(problem, form)
         low, high = classes.box(problem.lo, problem.hi)
         words = f"interior point on {form.matrix.shape[1]:,} numbers for {form.classes:,} classes of cells"
         if form.condition.shape[0]:
@@ -131,7 +131,7 @@ class ByLeaves:
         found = _run(form, box, budget, absolute=absolute, square=square)
         return checked(problem, self.name, words, classes.spread(found.x), _multipliers(classes, found, box, ()))
 
-    def _least_most(self, classes: _Classes, box: Rows, words: str, budget: Budget) -> Continuous:
+    def _least_most(self, classes: Classes, box: Rows, words: str, budget: Budget) -> Continuous:
         """L∞: the two maxima are two more columns; among their optima the one of least L1."""
         problem, own = classes.problem, classes.problem.distance.sensitive
         caps: list[tuple[Rows, Bools]] = []
@@ -198,7 +198,7 @@ def _power(size: float) -> float:
     return float(2.0 ** round(math.log2(size))) if size > 0 and math.isfinite(size) else 1.0
 
 
-def _multipliers(classes: _Classes, found: Interior, box: Rows, caps: Sequence[tuple[Rows, Bools]]) -> Floats | None:
+def _multipliers(classes: Classes, found: Interior, box: Rows, caps: Sequence[tuple[Rows, Bools]]) -> Floats | None:
     """Multipliers of the table's equations from those of the bounds."""
     if not np.isfinite(found.x).all() or not np.isfinite(found.multipliers).all():
         return None

@@ -27,7 +27,9 @@ from cellward.solve.budget import Budget
 from cellward.table.table import Table
 
 FORMS = ("auto", "leaf", "network", "equation", "cone", "sums")
-SENSES = ("secret", "up", "down")
+SENSES = ("secret", "up", "down", "choose")
+CHOSEN = ("l1", "l2")
+"""Norms under which senses can be chosen."""
 GRIDS = ("values", "deviations")
 KEEPS = ("headlines", "total", "nothing")
 REPAIRS = ("bounds", "levels", "both")
@@ -39,20 +41,21 @@ MOST_DEARER = 10**6
 class ControlledAdjustment(Method):
     """Move every cell at risk at least its protection level away from the truth, and all others as little as keeps every sum.
 
-    ``norm``: what little means: ``l1`` (Σ w|z|), ``l2`` (Σ w·z²), ``linf`` (the largest w|z| of the cells at risk plus that of the others; among its
-    optima the one of least L1), ``l1-2`` (``shares`` of L1 and L2, the squares with ``second_weights`` and over ``subset`` only), ``huber`` (the
-    pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``. ``senses``: which way cells at
-    risk move: ``secret`` (drawn from the key), ``up``, ``down``, or +1 and −1, one a cell at risk. ``jitter``: each cell's level is drawn from the
-    key between its protection level and this share of it above, at least two steps of the grid wide; 0: the protection level itself. ``grid``:
-    publish multiples of it; ``"table"``: of the table's last decimal, 1 for counts; None: the continuous optimum; ``grid_of="deviations"``:
-    deviations are multiples of it, and not values. ``only_up``, ``only_down``: cells that may move one way only. ``fixed``: cells that keep their
-    value, ``"margins"`` or cells by number or codes. ``keep``: totals that stay where levels allow it: ``headlines`` (the grand total and the sums it
-    is made of; the default with secret senses), ``total`` or ``nothing``. ``max_change``: the share of its value by which a cell that is not at risk
-    changes at most. ``soft_margins``: fixed totals may move after all, at so many times their weight.
-    ``repair``: what gives way, as little as can be, where there is no adjustment: ``bounds`` of the table, ``levels`` (the result is then not
-    protected, and not released), or ``both``, levels last; ``soft_levels`` is ``repair="levels"``. ``zeros_stay``: cells of
-    0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure. What attackers ask that know cells is kept as a
-    distance; nothing more is claimed against them.
+    ``norm``: what little means: ``l1`` (Σ w|z|), ``l2`` (Σ w·z²), ``linf`` (the largest w|z| of the cells at risk plus that of the others; among
+    its optima the one of least L1), ``l1-2`` (``shares`` of L1 and L2, the squares with ``second_weights`` and over ``subset`` only), ``huber``
+    (the pseudo-Huber function with ``delta``). Weights are 1/max(|a|, one unit) unless others are given to ``protect``. ``senses``: which way
+    cells at risk move: ``secret`` (drawn from the key), ``up``, ``down``, +1 and −1, one a cell at risk, or ``choose`` (those of least distance;
+    ``optimal`` and the bound are then of all senses; norms l1 and l2). ``slack``: secret senses are drawn among those that lose at most this
+    share more than the best found. ``jitter``: each cell's level is drawn from the key between its protection level and this share of it above,
+    at least two steps of the grid wide; 0: the protection level itself. ``grid``: publish multiples of it; ``"table"``: of the table's last
+    decimal, 1 for counts; None: the continuous optimum; ``grid_of="deviations"``: deviations are multiples of it, and not values. ``only_up``,
+    ``only_down``: cells that may move one way only. ``fixed``: cells that keep their value, ``"margins"`` or cells by number or codes. ``keep``:
+    totals that stay where levels allow it: ``headlines`` (the grand total and the sums it is made of; the default with secret senses), ``total``
+    or ``nothing``. ``max_change``: the share of its value by which a cell that is not at risk changes at most. ``soft_margins``: fixed totals
+    may move after all, at so many times their weight. ``repair``: what gives way, as little as can be, where there is no adjustment: ``bounds``
+    of the table, ``levels`` (the result is then not protected, and not released), or ``both``, levels last; ``soft_levels`` is
+    ``repair="levels"``. ``zeros_stay``: cells of 0 stay 0. ``form``: leaf, network, equation, cone or sums; ``auto`` chooses by structure. What
+    attackers ask that know cells is kept as a distance; nothing more is claimed against them.
 
     For figures as in the papers: ``ControlledAdjustment(senses="up", jitter=0, grid=None)``.
 
@@ -76,7 +79,12 @@ class ControlledAdjustment(Method):
     senses: Any = option(
         "secret",
         WordOrNumbers(SENSES, "+1 and −1, one a cell at risk"),
-        "Which way cells at risk move: secret (drawn from the key), up or down.",
+        "Which way cells at risk move: secret (drawn from the key), up, down, or choose (whatever loses least).",
+    )
+    slack: float | None = option(
+        None,
+        Number(0, 10, "a share of the least distance found, such as 0.05"),
+        "Draw senses among those that lose at most this share more than the best found, such as 0.05; with senses=secret.",
     )
     jitter: float = option(
         JITTER,
@@ -148,6 +156,12 @@ class ControlledAdjustment(Method):
             given = getattr(self, one.name)
             if norm not in (None, self.norm) and given is not one.default and given != one.default:
                 raise InputError(f"{one.name}: it is for norm={norm!r}, and the norm is {self.norm!r}; leave it out")
+        if self.slack is not None and not self.secret:
+            raise InputError("slack: it is for senses='secret', which are drawn; leave it out")
+        if (self.chosen or self.slack is not None) and (self.norm not in CHOSEN or self.soft_levels):
+            what = "senses='choose'" if self.chosen else "slack"
+            why = "soft_levels" if self.soft_levels else f"norm={self.norm!r}"
+            raise InputError(f"{what} does not go with {why}; use the norm l1 or l2, or leave it out")
         if self.soft_margins is not None and self.fixed is None:
             raise InputError(
                 "soft_margins: no cells are fixed that could move after all; give fixed='margins' too, or leave it out"
@@ -216,6 +230,7 @@ class ControlledAdjustment(Method):
             "first": self.shares[0],
             "second": self.shares[1],
             "max_change": self.max_change,
+            "slack": self.slack,
         }
         given, what = options[name], "shares" if name in ("first", "second") else name
         number = Fraction(exact.scale_one(given, 12, what, strict=True), 10**12)
@@ -243,10 +258,19 @@ class ControlledAdjustment(Method):
         """Whether senses are given, so that none may be turned."""
         return not isinstance(self.senses, str) or self.senses in ("up", "down")
 
+    @property
+    def chosen(self) -> bool:
+        """Whether senses are those of least distance."""
+        return isinstance(self.senses, str) and self.senses == "choose"
+
     def readable(self, places: int) -> list[str]:
         """What makes a release of these options readable for whoever knows them; ``places``: decimals more than the table's that are published."""
         out = []
-        if not self.secret:
+        if self.chosen:
+            out.append(
+                "senses were chosen for the least distance: whoever knows that and the levels' rule can tell which true values lead to this table"
+            )
+        elif not self.secret:
             out.append(
                 "senses are not secret: whoever knows them and the levels' rule comes near the true values of cells at risk"
             )

@@ -244,6 +244,8 @@ class DisclosureStudy:
         still = Relations(r.cells, r.indptr, r.indices, r.coefs, np.zeros_like(r.rhs)) if r.rhs.any() else r
         allowed = p.sought.allowed
         assert allowed is not None
+        if p.publication is not None and p.publication.v is not None:
+            allowed = allowed.beside(p.publication.v)
         room = Room(allowed.lo - i.a, allowed.hi - i.a)
         return AdjustmentProblem.of(still, room, distance, i.decimals - i.beyond, PublishedGrid(i.a, 1, 10**i.beyond))
 

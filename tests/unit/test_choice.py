@@ -1,0 +1,117 @@
+"""Senses chosen for the least distance: against all combinations of senses of small tables, and HIER13's classes."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import best_senses
+import hard_senses
+import numpy as np
+import pytest
+from fixed_keys import key_of
+from one_hierarchy import PAPER_001, Structure, one_hierarchy
+
+import cellward as cw
+from cellward.audit import verify
+from cellward.errors import InputError
+from cellward.table.sensitivity import Sensitivity
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("block", range(4))
+def test_no_combination_of_senses_is_nearer(norm, block):
+    said = set()
+    for seed in range(20 * block, 20 * block + 20):
+        table, options, fixed = hard_senses.hard_case(seed)
+        method = cw.ControlledAdjustment(senses="choose", jitter=0, grid=None, norm=norm, **options)
+        p = method.protect(table, weights="equal" if seed % 2 else None, key=key_of(seed))
+        weight = p.instance.weight / 10.0**p.instance.weight_decimals
+        least = best_senses.least_distance(table, weight, norm, fixed=fixed, zeros_stay=options["zeros_stay"])
+        said.add(p.status)
+        if math.isinf(least):
+            assert p.status == "infeasible", seed
+            continue
+        least *= 10.0 ** -(table.decimals * (1 if norm == "l1" else 2))
+        assert p.status == "optimal", seed
+        assert p.objective == pytest.approx(least, rel=1e-5), seed
+        assert p.bound == pytest.approx(least, rel=1e-5), seed
+        assert p.protected, seed
+        if norm == "l1":
+            assert p.certificate().check(), seed
+            assert float(p.certified_bound) == pytest.approx(least, rel=1e-5), seed
+    assert said == {"optimal", "infeasible"}
+
+
+def test_drawn_levels_are_those_of_the_sides():
+    table = cw.Table.from_equations([40, 50, 90], [[1, 1, -1]], sensitive=[0, 1], lpl=[4, 4], upl=[4, 4])
+    p = cw.ControlledAdjustment(senses="choose").protect(table, key=key_of(1))
+    assert p.protected
+    assert p.status == "optimal"
+    assert len(set(np.sign(p.values - table.values)[:2])) == 2  # one up, one down: the total hardly moves
+
+
+@pytest.mark.parametrize("option", [{"norm": "huber"}, {"norm": "linf"}, {"soft_levels": True}])
+def test_what_cannot_be_chosen_is_refused(option):
+    with pytest.raises(InputError, match="senses='choose' does not go with"):
+        cw.ControlledAdjustment(senses="choose", **option)
+
+
+def test_a_gap_that_hides_better_senses_is_seen():
+    table = cw.Table.from_equations([40, 50, 90], [[1, 1, -1]], sensitive=[0, 1], lpl=[4, 4], upl=[4, 4])
+    p = cw.ControlledAdjustment(senses="choose", jitter=0).protect(table, key=key_of(1))
+    certificate = p.certificate()
+    content = json.loads(json.dumps(certificate.content))
+    assert content["allowed"]["gaps"] == {"cell": [0, 1], "below": [36, 46], "above": [44, 54]}
+    assert verify.check(content).proven
+    wrong = {
+        "is not allowed": ([30, 46], [60, 54]),  # what is published lies in it
+        "does not lie around its target": ([44, 46], [50, 54]),
+        "the bound is": ([39, 49], [41, 51]),  # nearer tables were allowed, of which the proof says nothing
+    }
+    for sentence, (below, above) in wrong.items():
+        content["allowed"]["gaps"] |= {"below": below, "above": above}
+        with pytest.raises(verify.Refused, match=sentence):
+            verify.check(content)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_senses_with_slack_are_drawn_within_it(seed):
+    values = np.random.default_rng(seed).integers(20, 90, (6, 6))
+    table = cw.Table.from_array(values)
+    at = np.random.default_rng(seed).choice(36, 9, replace=False)
+    at = np.sort(at // 6 * 7 + at % 6)
+    level = np.maximum(table.scaled[at] // 5, 1)
+    table = table.with_sensitivity(Sensitivity.of(table.cells, at, level, level, 0 * level))
+    common = {"jitter": 0, "grid": None, "keep": "nothing"}
+    best = cw.ControlledAdjustment(senses="choose", **common).protect(table)
+    assert best.status == "optimal"
+    drawn = [cw.ControlledAdjustment(slack=0.3, **common).protect(table, key=key_of(k)) for k in range(4)]
+    assert all(p.objective <= best.objective * 1.3 * (1 + 1e-6) for p in drawn)
+    assert all(p.objective >= best.objective * (1 - 1e-6) for p in drawn)
+    assert len({tuple(sorted(p.details.senses.items())) for p in drawn}) > 1
+    none = cw.ControlledAdjustment(slack=0, **common).protect(table, key=key_of(1))
+    assert none.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("option", [{"senses": "up"}, {"senses": "choose"}, {"norm": "huber"}])
+def test_slack_is_for_drawn_senses(option):
+    with pytest.raises(InputError, match="slack"):
+        cw.ControlledAdjustment(slack=0.05, **option)
+
+
+def test_structures_of_paper_001():
+    dimensions = {name: (s.cells, s.at_risk, s.equations, s.coefficients) for name, s in PAPER_001.items()}
+    assert dimensions == {
+        "case 35": (499298, 55527, 20747, 1007124),
+        "case 36": (1200439, 107743, 45638, 2417196),
+        "case 37": (296004, 42652, 10904, 597057),
+        "case 38": (572373, 81359, 18873, 1152345),
+    }
+    small = Structure(columns=5, rows=40, parents=6, at_risk=20)
+    table = one_hierarchy(small)
+    r = table.relations
+    assert (table.cells, r.equations, len(r.coefs)) == (small.cells, small.equations, small.coefficients)
+    assert not r.residual(table.scaled).any()
+    p = cw.ControlledAdjustment(senses="choose", jitter=0).protect(table, time_limit_s=20)
+    assert p.protected
