@@ -76,7 +76,8 @@ def test_cells_perturbed_from_file_to_audit(tmp_path, options):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["perturb", "--max-steps", "2"], "No such option: --max-steps"),
+        (["perturb", "--unbiased"], "No such option: --unbiased"),
+        (["perturb", "--within", "9", "--max-steps", "2"], "a distance has no steps"),
         (["round", "--grid", "1"], "No such option: --grid"),
         (["perturb", "--base", "5", "--within", "3"], "give one of the two"),
         (["adjust", "--base", "5"], "No such option: --base"),

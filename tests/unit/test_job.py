@@ -153,7 +153,7 @@ def test_a_job_may_perturb(folder):
     assert result.status in ("optimal", "feasible")
     assert {path.name for path in files} == FILES | {"findings.csv"}
     assert (result.scaled != result.instance.a)[table.sensitive].any()
-    refuses(folder, text(method='name = "perturb"\nbase = 5\nmax_steps = 2'), r"\[method\] max_steps does not go with")
+    refuses(folder, text(method='name = "perturb"\nbase = 5\nunbiased = true'), r"\[method\] unbiased does not go with")
 
 
 ADJUST = 'name = "adjust"'

@@ -92,6 +92,8 @@ class CellPerturbation(Method):
             raise InputError(
                 "base and within: intervals are between multiples of a base, or within a distance; give one of the two"
             )
+        if self.within is not None and self.max_steps not in (1, "auto"):
+            raise InputError(f"max_steps={self.max_steps!r}: a distance has no steps; leave it out, or give a base")
         if self.objective not in (None, *OBJECTIVES[self.form]):
             known = " or ".join(map(repr, OBJECTIVES[self.form]))
             raise InputError(
