@@ -67,7 +67,7 @@ def _first(attempt: RoundingAttempt, ladder: Sequence[Ints]) -> Protection:
 
 
 def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
-    """Neighbouring multiples, then sums further and further, then what rounded leaves lead to."""
+    """Neighbouring multiples, then sums further and further, then what rounded leaves lead to; of large tables that comes before sums go further."""
     whole, large = attempt.budget, attempt.instance.cells > FEW_CELLS
     quick = replace(attempt, explains=False)
     look = _FirstLook.of(attempt) if large else _FirstLook()
@@ -75,8 +75,12 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     if first.publication is not None:
         return first
     last, steps = first, attempt.steps
-    begin = look.table if whole.over else _start(attempt, FEWER if attempt.levels else PASSES) if large else None
-    if first.status == "infeasible" and begin is None and not whole.stopped:
+
+    def rounded() -> Ints | None:
+        return look.table if whole.over else _start(attempt, FEWER if attempt.levels else PASSES)
+
+    start = rounded() if large else None  # a search from nothing takes long there
+    if first.status == "infeasible" and start is None and not whole.stopped:
         for steps in _further(attempt, large=large):
             more = None if whole.left is None else MORE_SHARE * whole.left
             whole.watch.anew()
@@ -85,7 +89,7 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
                 return _tightened(attempt, last)
             if last.status != "infeasible":
                 break
-    start = begin if large else None if whole.over else _start(attempt, FEWER if attempt.levels else PASSES)
+    start = start if large else rounded()
     away = None if start is None else np.abs(start - attempt.instance.a) // attempt.base + 1
     if start is None or away is None or int(away.max(initial=1)) > MOST_STEPS:
         return replace(attempt, steps=steps).solve() if last.status == "infeasible" else last
@@ -93,7 +97,7 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     needed = _by_height(attempt.instance.relations, away)
     wider = (
         attempt.levels and large
-    )  # where a second step of all cells protects nearly every table, and a third the others
+    )  # a second step of all cells protects nearly every such table, and a third the others
     begun = replace(attempt, steps=np.maximum(needed, 2) if wider else needed, start=start)
     if whole.over:
         found = begun.taken(start)
