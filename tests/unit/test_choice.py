@@ -15,6 +15,7 @@ from one_hierarchy import PAPER_001, Structure, one_hierarchy
 import cellward as cw
 from cellward.audit import verify
 from cellward.errors import InputError
+from cellward.report.sections.outcome import outcome
 from cellward.table.sensitivity import Sensitivity
 
 
@@ -115,3 +116,11 @@ def test_structures_of_paper_001():
     assert not r.residual(table.scaled).any()
     p = cw.ControlledAdjustment(senses="choose", jitter=0).protect(table, time_limit_s=20)
     assert p.protected
+
+
+def test_what_is_proven_of_chosen_senses_is_said_of_all():
+    one, level = cw.Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 12]]), np.array([3, 3])
+    table = one.with_sensitivity(Sensitivity.of(one.cells, [0, 5], level, level, 0 * level))
+    for senses, words in (("choose", "whatever the senses"), ("up", "with the same senses and levels")):
+        p = cw.ControlledAdjustment(senses=senses, jitter=0).protect(table)
+        assert any(words in line for line in outcome(p, table).sentences)

@@ -116,7 +116,9 @@ def _proven(result: Protection) -> str:
     if result.certified_bound is None:
         return f"certified: no bound on the {what} was proven"
     told = result.knowledge
-    drawn = "" if told is None or told.intervals else " with the same senses and levels"
+    chosen = result.sought.allowed is not None and result.sought.allowed.gaps is not None
+    senses = " with the same levels, whatever the senses" if chosen else " with the same senses and levels"
+    drawn = "" if told is None or told.intervals else senses
     if result.certified_bound == result.objective:
         return f"certified: no smaller {what} exists{drawn}, proven in exact arithmetic"
     return f"certified: no {what} below {_number(result.certified_bound)} exists{drawn}, proven in exact arithmetic"
