@@ -242,14 +242,14 @@ def _ranged(k: int, rng: Random) -> Iterator[tuple[str, Json]]:
     asked = _with_levels(made, 2, 3, rng)
     held = np.minimum(asked.sensitivity.lpl, made.scaled)
     asked = asked.with_sensitivity(replace(asked.sensitivity, lpl=held))
-    quiet = [
-        i for i in range(made.cells) if i not in asked.sensitivity.unsafe and i not in asked.sensitivity.levels.cell
-    ]
+    attackers = _attackers(made, rng)
+    wanted = {int(i) for one in attackers for i in one.wanted(asked.sensitivity.levels).cell}
+    quiet = [i for i in range(made.cells) if i not in asked.sensitivity.unsafe and i not in wanted]
     method = cw.IntervalPublication(
         (1, 1, 2, 5)[k % 4], widths=(0, 0, 0, 2, 1)[k % 5], zeros=("published", "candidates")[k % 2],
         publish=quiet[-1:] if k % 6 == 5 else (),
     )  # fmt: skip
-    p = method.protect(asked, attackers=_attackers(made, rng), weights=("value", "equal")[k % 2], key=KEY)
+    p = method.protect(asked, attackers=attackers, weights=("value", "equal")[k % 2], key=KEY)
     if p.status == "failed" or (p.publication is not None and not p.releasable):
         return
     yield f"interval publication {k}, {p.status}", json.loads(p.certificate().text)
