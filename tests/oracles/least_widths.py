@@ -59,10 +59,13 @@ class _Program:
         parts = [[row for row in self.rows if row[2] is equal] for equal in (True, False)]
         made = [_matrix([row for row, _, _ in part], size) for part in parts]
         right = [[x for _, x, _ in part] for part in parts]
-        found = linprog(
-            self.cost, A_eq=made[0], b_eq=right[0], A_ub=-made[1], b_ub=[-x for x in right[1]],
-            bounds=list(zip(self.low, self.high, strict=True)), method="highs-ds",
-        )  # fmt: skip
+        for method in ("highs-ds", "highs-ipm"):  # one of them ends without a word now and then
+            found = linprog(
+                self.cost, A_eq=made[0], b_eq=right[0], A_ub=-made[1], b_ub=[-x for x in right[1]],
+                bounds=list(zip(self.low, self.high, strict=True)), method=method,
+            )  # fmt: skip
+            if found.status in (0, 2):
+                break
         if found.status == 2:
             return Least(None, exact=False)
         assert found.status == 0, found.message
