@@ -231,11 +231,24 @@ def verify_alone(path: Path) -> tuple[float, float, str]:
     )
 
 
+TESTS = (
+    "verify",
+    "ladder",
+    "senses",
+    "suppression",
+    "suppression_engines",
+    "intervals",
+    "choice",
+    "adjustment_options",
+)
+"""Tests of the verifier."""
+
+
 def verifier(report: Report, *, quick: bool) -> None:
     """Branch coverage of verify.py by its own tests, and the faults put into it that they find."""
     root, tests = (
         Path(__file__).parent.parent,
-        [f"tests/unit/test_{name}.py" for name in ("verify", "ladder", "senses", "suppression", "intervals")],
+        [f"tests/unit/test_{name}.py" for name in TESTS],
     )
     with tempfile.TemporaryDirectory() as folder:
         data, found = f"--data-file={folder}/data", Path(folder) / "found.json"
