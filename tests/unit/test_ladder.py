@@ -1,11 +1,13 @@
 """More steps than one: by level of sums, as few as are found, and small counts alone."""
 
+import hashlib
 import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from bank import causey_cox_ernst, hierarchical
+from scipy.sparse import csr_array
 
 import cellward as cw
 from cellward.instance import Instance
@@ -123,6 +125,35 @@ def test_where_time_is_over_the_first_look_is_the_answer(monkeypatch):
     assert best.publication is not None
     assert np.all(np.abs(best.scaled - best.instance.a) < 5 * steps_of(best))
     assert asked and any(each.incumbent is not None for each in told)
+
+
+def test_where_time_is_over_before_more_steps_are_tried_nothing_is_called_impossible(monkeypatch):
+    """Neighbouring multiples are refuted, and the time ends with that: sums of two steps would do."""
+    real, instance, key = RoundingAttempt.solve, Instance.of(causey_cox_ernst()), hashlib.sha256(b"ladder").digest()
+
+    def solve(self):
+        found = real(self)
+        self.budget.root.end()
+        return found
+
+    method = cw.ControlledRounding(2, max_steps="auto")
+    assert method.solve(instance, Budget(time_limit_s=60), key).publication is not None
+    monkeypatch.setattr(RoundingAttempt, "solve", solve)
+    found = method.solve(instance, Budget(time_limit_s=60), key)
+    assert (found.status, found.run.limit_reached) == ("failed", True)
+    assert "give more time" in found.failure.reason
+
+
+def test_large_tables_with_fixed_cells_have_sums_that_go_further(monkeypatch):
+    """They have no rounded leaves to begin with."""
+    monkeypatch.setattr(ladder, "FEW_CELLS", 1)
+    free = causey_cox_ernst()
+    r = free.relations
+    matrix = csr_array((r.coefs, r.indices, r.indptr), shape=(r.equations, r.cells))
+    table = cw.Table.from_equations(free.values, matrix, fixed=[int(np.argmax(free.values))])
+    p = cw.ControlledRounding(2, max_steps="auto").protect(table)
+    assert p.publication is not None
+    assert steps_of(p).max() == 2
 
 
 def test_the_command_line_and_jobs_take_auto_and_python_one():

@@ -75,11 +75,21 @@ class PerturbationAttempt(Attempt):
         """What comes of it; between neighbouring multiples where that does, further where it does not and that is allowed."""
         allowed = self.intervals.form == "base" and self.method.max_steps != 1
         seldom = allowed and self.budget.limited and self.instance.cells >= VERY_LARGE and likely_needed(self)
-        if seldom and (found := further(self)) is not None:
-            return found
+        wider = further(self) if seldom else None
+        if wider is not None and wider.publication is not None:
+            return wider
         found = self._as_asked()
-        if found.publication is None and allowed and not seldom and not self.budget.over:
-            return further(self) or found
+        if found.publication is not None or not allowed:
+            return found
+        if not seldom and not self.budget.over:
+            wider = further(self)
+        if wider is not None and wider.publication is not None:
+            return wider
+        if found.status == "infeasible" and (wider is not None or self.budget.over):
+            tried = f"nothing between neighbouring multiples protects ({found.run.engine})"
+            return self.failed(
+                f"{tried}, and nothing further away was found{self.within}; give more time", found.run.engine
+            )
         return found
 
     def taken(self, found: Protection, details: FurtherDetails) -> Protection:

@@ -51,7 +51,7 @@ def likely_needed(attempt: PerturbationAttempt) -> bool:
 
 
 def further(attempt: PerturbationAttempt) -> Protection | None:
-    """A rounding with as few steps as are found, as a perturbation within so many bases; None where none is shown to protect."""
+    """A rounding with as few steps as are found, as a perturbation within so many bases; failed where nothing was decided, None where none does."""
     method, instance = attempt.method, attempt.instance
     if method.grid is not None and np.any(attempt.intervals.amount % _grid(method, instance)):
         return None
@@ -60,6 +60,8 @@ def further(attempt: PerturbationAttempt) -> Protection | None:
     )
     attempt.budget.watch.anew()
     found = rounding.solve(instance, attempt.budget, attempt.key)
+    if found.status == "failed":
+        return found
     if found.publication is None or found.publication.v is None or (attempt.levels and found.protected is False):
         return None
     steps = np.broadcast_to(np.asarray(found.method["steps"], np.int64), instance.cells)

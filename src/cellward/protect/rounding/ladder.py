@@ -81,7 +81,7 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
 
     start = rounded() if large else None  # a search from nothing takes long there
     if first.status == "infeasible" and start is None and not whole.stopped:
-        for steps in _further(attempt, large=large):
+        for steps in _further(attempt):
             more = None if whole.left is None else MORE_SHARE * whole.left
             whole.watch.anew()
             last = replace(quick, steps=steps, budget=whole.part(more)).solve()
@@ -90,6 +90,8 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
             if last.status != "infeasible":
                 break
     start = start if large else rounded()
+    if start is None and last is first and whole.over:
+        return _undecided(attempt, first)
     away = None if start is None else np.abs(start - attempt.instance.a) // attempt.base + 1
     if start is None or away is None or int(away.max(initial=1)) > MOST_STEPS:
         return replace(attempt, steps=steps).solve() if last.status == "infeasible" else last
@@ -101,12 +103,24 @@ def _as_few_as_found(attempt: RoundingAttempt) -> Protection:
     begun = replace(attempt, steps=np.maximum(needed, 2) if wider else needed, start=start)
     if whole.over:
         found = begun.taken(start)
-        return last if attempt.levels and found.protected is False else found
+        return _undecided(attempt, last) if attempt.levels and found.protected is False else found
     found = replace(begun, first_share=WIDER_SHARE if wider else 1.0).solve()
-    if found.publication is None and wider and not whole.over:
+    if found.publication is None and wider:
+        if whole.over:
+            return _undecided(attempt, found)
         whole.watch.anew()
         found = replace(begun, steps=begun.steps + 1).solve()
     return _tightened(attempt, found) if found.publication is not None else found
+
+
+def _undecided(attempt: RoundingAttempt, last: Protection) -> Protection:
+    """Where the time was over before more steps were tried: nothing is proven of these, so that there may well be a table."""
+    if last.status != "infeasible":
+        return last
+    steps = int(np.max(last.method["steps"]))
+    tried = "neighbouring multiples do" if steps == 1 else f"multiples less than {steps} bases away do"
+    reason = f"{tried} not suffice ({last.run.engine}), and no rounding with more steps was found{attempt.within}; give more time"
+    return attempt.failed(reason, last.run.engine)
 
 
 def _start(attempt: RoundingAttempt, passes: int) -> Ints | None:
@@ -154,12 +168,11 @@ def _neighbours(attempt: RoundingAttempt, share: float, *, large: bool) -> Prote
     return found if worse else longer
 
 
-def _further(attempt: RoundingAttempt, *, large: bool) -> Iterator[Ints]:
-    """Sums further than leaves, more from level to level (not in large tables, whose leaves are rounded then); and where levels are asked, which may
-    need it of leaves too, all cells alike."""
+def _further(attempt: RoundingAttempt) -> Iterator[Ints]:
+    """Sums further than leaves, more from level to level; and where levels are asked, which may need it of leaves too, all cells alike."""
     height = attempt.instance.relations.height
     highest = int(height.max(initial=0))
-    for most in () if large else range(2, min(highest + 1, MOST_FOR_SUMS) + 1):
+    for most in range(2, min(highest + 1, MOST_FOR_SUMS) + 1):
         yield np.minimum(height + 1, most)
     if attempt.levels:
         for most in range(2, MOST_FOR_SUMS + 1):
