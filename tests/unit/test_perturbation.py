@@ -187,7 +187,7 @@ def test_totals_keep_off_the_ends_of_their_intervals_where_many_levels_are_judge
     free = [i for i in range(table.cells) if i not in range(3)]
     p = [cw.CellPerturbation(within=within).protect(table, key=key_of(k)) for k in range(20)]
     assert all(np.abs(each.scaled - each.instance.a)[free].max() <= kept for each in p)
-    monkeypatch.setattr(attempt.PerturbationAttempt, "_off_the_ends", lambda _self, lo, hi, _places: (lo, hi))
+    monkeypatch.setattr(attempt.PerturbationAttempt, "off_the_ends", lambda _self, lo, hi, _places: (lo, hi))
     plain = [cw.CellPerturbation(within=within).protect(table, key=key_of(k)) for k in range(20)]
     assert any(np.abs(each.scaled - each.instance.a)[free].max() > kept for each in plain)
 
@@ -196,7 +196,7 @@ def test_ends_are_taken_after_all_where_nothing_else_adds_up(monkeypatch):
     """Two cells that cannot move the same way far, and a total that has to."""
     table = asking(cw.Table.from_equations([10, 10, 20], [[1, 1, -1]]), [0, 1], 4, 0)
     monkeypatch.setattr(attempt, "MANY", 1)
-    monkeypatch.setattr(attempt.PerturbationAttempt, "_off_the_ends", lambda _self, lo, hi, _places: (lo - 50, lo - 50))
+    monkeypatch.setattr(attempt.PerturbationAttempt, "off_the_ends", lambda _self, lo, hi, _places: (lo - 50, lo - 50))
     assert cw.CellPerturbation(within=12).protect(table, key=key_of(1)).protected
 
 
