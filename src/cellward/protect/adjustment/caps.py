@@ -18,9 +18,9 @@ from cellward.protect.adjustment.needs import Room, capped_room
 from cellward.protect.adjustment.senses import Senses
 from cellward.table.relations import Relations
 
-CHANGES = (Fraction(1, 10), Fraction(1))
+CHANGES = (Fraction(1, 10), Fraction(1), Fraction(10))
 """The shares by which cells that are not at risk change at most, from cap to cap; then as far as need be."""
-TIMES = (4, 40)
+TIMES = (4, 40, 400)
 """How many times their drawn levels cells at risk move at most."""
 HARDLY = Fraction(1, 100)
 """The share by which headline totals change at most that cannot stay."""
@@ -63,7 +63,7 @@ class Caps:
         wished = headline
         if len(a) >= LARGE and capped:
             headline, top = np.zeros_like(headline), np.zeros_like(top)
-        narrow, wide = (
+        narrow, wide, far = (
             _near(a, free, senses, change / HALF, times // HALF, cells, least) if capped else free
             for change, times in zip(CHANGES, TIMES, strict=True)
         )
@@ -71,7 +71,7 @@ class Caps:
         rooms = (
             Room(np.where(headline, 0, narrow.lo), np.where(headline, 0, narrow.hi)),
             Room(np.where(headline, hardly.lo, wide.lo), np.where(headline, hardly.hi, wide.hi)),
-            Room(np.where(headline, wide.lo, free.lo), np.where(headline, wide.hi, free.hi)),
+            Room(np.where(headline, wide.lo, far.lo), np.where(headline, wide.hi, far.hi)),
             free,
         )
         return Caps(rooms, np.zeros(len(a), np.int64), headline, top, wished)
