@@ -143,7 +143,7 @@ class BestTable:
 
     def found(self, duals: Floats | None = None) -> Found:
         """The best table with the floor, and the multipliers of the equations."""
-        engine = " + ".join(self.engines)
+        engine = " + ".join(self.engines) or "portfolio"
         if self.x is None:
             return Found("unknown", engine)
         least = self.unit * min(self.target, self.value)

@@ -236,8 +236,8 @@ class ProtectedSearch:
 
     @property
     def _cuts_in_words(self) -> str:
-        more = f" and {self.no_goods} tables cut off" if self.no_goods else ""
-        return f"{self.cuts} cuts{more}"
+        counts = ((self.cuts, "cut", ""), (self.no_goods, "table", " cut off"))
+        return " and ".join(f"{n} {what}{'' if n == 1 else 's'}{end}" for n, what, end in counts if n) or "no cuts"
 
     def _audit(self, found: Found) -> Protection:
         assert found.x is not None
