@@ -529,9 +529,9 @@ def test_an_audit_speaks_of_distances():
 @pytest.mark.parametrize("terms", [1_000_000, 0], ids=["many at once", "one by one"])
 def test_rounded_leaves_end_where_no_step_of_one_leaf_pays(norm, grid, terms, monkeypatch):
     """Against every step of every leaf, tried one by one in exact arithmetic: none is allowed, additive and cheaper."""
-    from cellward.protect.adjustment import attempt, publish
+    from cellward.protect.adjustment import near_optimum, publish
 
-    monkeypatch.setattr(attempt, "nearest_whole", lambda *_: None)
+    monkeypatch.setattr(near_optimum, "nearest_whole", lambda *_: None)
     seen = []
     descended = publish.RoundedLeaves.descended
 
