@@ -148,7 +148,7 @@ def test_the_sentence_names_the_phase_that_had_no_end(tmp_path, run, round_by, r
 def test_reading_that_takes_too_long_ends_in_a_sentence(tmp_path, run, monkeypatch, rings_at_once):
     (tmp_path / "t.csv").write_text("a,n\nx,1\ny,2\n")
     (tmp_path / "j.toml").write_text(
-        '[input]\nfile = "t.csv"\n[roles]\ndims = ["a"]\n[method]\nbase = 5\ntime_limit_s = 0.05\n[output]\nfolder = "out"\n'
+        '[input]\nfile = "t.csv"\n[roles]\ndims = ["a"]\n[method]\nbase = 5\ntime_limit_s = 0.5\n[output]\nfolder = "out"\n'
     )
     monkeypatch.setattr(cw.Table, "from_microdata", busy)
     said = run("run", tmp_path / "j.toml")
@@ -271,7 +271,7 @@ def test_a_second_ctrl_c_on_the_command_line_ends_it_with_nothing_written_and_no
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == -signal.SIGINT
-    child, said = done.stderr.splitlines()
+    child, *_, said = done.stderr.splitlines()
     assert said == "cellward: interrupted; nothing was written"
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
     for _ in range(200):
