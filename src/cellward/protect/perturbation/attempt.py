@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,14 +21,12 @@ from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.values import Values
 
-if TYPE_CHECKING:
-    pass
-
-
 LARGE, START_SHARE = 4000, 0.9
 """Cells from which a table to begin with comes before the linear program where time is limited, and the part of the time for what comes first."""
 VERY_LARGE = 10_000
 """Cells from which, where a table was found, the linear program is left: it does not end in a minute, which showing and certifying need."""
+BETWEEN_SHARE = 0.6
+"""The part of the time in which such tables must have one between neighbouring multiples, where values may go further."""
 MANY, MOST_DRAWS = 2000, 8
 """Levels, of all attackers together, from which the auditor judges before any cut is sought, and how often cells around those he misses are drawn."""
 
@@ -45,7 +42,9 @@ class PerturbationAttempt(PerturbationQuestion):
         wider = further(self) if seldom else None
         if wider is not None and wider.publication is not None:
             return wider
-        found = self._as_asked()
+        # What goes further is found in a moment, where nothing between neighbouring multiples takes all the time there is.
+        between = self._part(BETWEEN_SHARE) if allowed and not seldom and self.instance.cells >= VERY_LARGE else self
+        found = between._as_asked()
         if found.publication is not None or not allowed:
             return found
         if not seldom and not self.budget.over:

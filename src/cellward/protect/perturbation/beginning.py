@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +23,6 @@ from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.risk.attacker import Attacker
 from cellward.table.levels import Levels
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -26,10 +26,6 @@ from cellward.protect.perturbation.question import PerturbationQuestion
 from cellward.protection import Protection
 from cellward.publication.allowed import AllowedSet
 from cellward.publication.values import Values
-
-if TYPE_CHECKING:
-    pass
-
 
 PLAIN_PLACES = 3
 """Decimals more than the table's that an optimum may turn out to have."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,6 @@ from cellward.errors import VerificationError
 from cellward.exact import Bools, Floats
 from cellward.protection import Protection
 from cellward.report.section import Figures, Section
-
-if TYPE_CHECKING:
-    pass
-
 
 COLUMNS = ("mean", "std", "max")
 
