@@ -15,10 +15,13 @@ import numpy as np
 
 from cellward.errors import InputError, brief
 from cellward.exact import Floats, Ints
+from cellward.files.frames import frame_of
 from cellward.files.whole import write_whole
+from cellward.notebook import MOST_ROWS, card
 from cellward.publication.knowledge import Knowledge
+from cellward.publication.printed_columns import public_columns
 from cellward.publication.publication import Publication
-from cellward.table.labels import Labels
+from cellward.table.labels import Labels, unused
 from cellward.table.relations import Relations
 
 _FORMULA = re.compile(r"\s*[=@]|[\t\r]|\s*[+-].*[(|!]", re.DOTALL)
@@ -60,6 +63,14 @@ class Release:
                 for name, column in self.publication.columns(self.decimals).items()
             },
         }
+
+    def to_pandas(self) -> Any:
+        """The public columns as a pandas frame: codes, labels, and what is printed; a number that is not is missing."""
+        return frame_of("pandas", public_columns(self.labels, self.publication, self.decimals))
+
+    def to_polars(self) -> Any:
+        """The same as a polars frame."""
+        return frame_of("polars", public_columns(self.labels, self.publication, self.decimals))
 
     def tables(self) -> tuple[Release, ...]:
         """Of linked tables each by itself, with its own dimensions, cells and order, printed as in the whole; without links, the release.
@@ -125,12 +136,14 @@ class Release:
         writer.writerows(zip(*columns.values(), strict=True))
         return out.getvalue().encode()
 
+    def _repr_html_(self) -> str:
+        columns = {name: column[:MOST_ROWS] for name, column in self.columns().items()}
+        return card(repr(self), confidential=False, columns=columns, cells=self.labels.cells)
+
     def __repr__(self) -> str:
         return f"Release({self.labels.cells:,} cells, {self.method.get('name', '')})"
 
 
 def printed_name(name: str, dims: tuple[str, ...]) -> str:
     """What a printed column is called beside dimensions that may bear its name."""
-    while name in dims:
-        name = f"published {name}"
-    return name
+    return unused(name, dims, "published")
