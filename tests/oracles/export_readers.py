@@ -11,6 +11,7 @@ import io
 import json
 import re
 import warnings
+import zipfile
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -183,6 +184,19 @@ FOR_THE_EYE: Mapping[str, Callable[[Path], list[list[str]]]] = {
 SHOW_LABELS = ("release.px",)
 """Formats whose reader gives labels for codes."""
 SHOW_NO_ENDS = ("release.sdmx.csv",)
+
+
+def contents(path: Path) -> str:
+    """All that a file holds, unpacked."""
+    if path.suffix == ".xlsx":
+        with zipfile.ZipFile(path) as held:
+            return b"\n".join(held.read(name) for name in held.namelist()).decode()
+    if path.suffix == ".parquet":
+        import pyarrow.parquet
+
+        table = pyarrow.parquet.read_table(path)
+        return f"{table.to_pydict()} {table.schema.metadata}"
+    return path.read_text()
 
 
 def differences(release: cw.Release, folder: Path, name: str, **words: Any) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import openpyxl
 import pyarrow.parquet
 import pytest
-from export_readers import FOR_THE_EYE, READERS, differences
+from export_readers import FOR_THE_EYE, READERS, contents, differences
 from fixed_keys import key_of
 from random_releases import random_release
 from releases import by_hand
@@ -233,17 +233,6 @@ def test_importing_cellward_loads_no_writer_of_a_format():
 
 
 # ---- nothing confidential gets out ---------------------------------------------------------------------------------------------------------
-
-
-def contents(path):
-    """All that a file holds, unpacked."""
-    if path.suffix == ".xlsx":
-        with zipfile.ZipFile(path) as held:
-            return b"\n".join(held.read(name) for name in held.namelist()).decode()
-    if path.suffix == ".parquet":
-        table = pyarrow.parquet.read_table(path)
-        return f"{table.to_pydict()} {table.schema.metadata}"
-    return path.read_text()
 
 
 METHODS = [
