@@ -146,6 +146,8 @@ class Instance:
     sensitivity: Sensitivity
     labels: Labels
     attackers: tuple[Attacker, ...] = (Attacker.external(),)
+    frequency: Ints | None = None
+    """How many stand behind each cell, where that is known; for people to look at."""
     beyond: int = 0
     """Decimals more than those of the table that it was made of."""
 
@@ -197,6 +199,7 @@ class Instance:
             sensitivity=table.sensitivity,
             labels=table.labels,
             attackers=_with_the_public(table, attackers),
+            frequency=table.frequency,
         )
 
     def __post_init__(self) -> None:
@@ -257,5 +260,6 @@ class Instance:
             weight=self.weight[order],
             sensitivity=self.sensitivity.permuted(order),
             labels=self.labels.permuted(order),
+            frequency=None if self.frequency is None else self.frequency[order],
             attackers=tuple(attacker.permuted(place) for attacker in self.attackers),
         )

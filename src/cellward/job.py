@@ -21,7 +21,7 @@ from cellward.formats.hierarchy_file import read_hierarchy
 from cellward.hierarchy import Hierarchy
 from cellward.key import read_key
 from cellward.manifest import hash_of
-from cellward.outputs import folder_files, further_files, key_for, summary, write_outputs
+from cellward.outputs import Formats, folder_files, further_files, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import METHODS, from_file, method_called
 from cellward.protect.option import cell_of, options_of
@@ -62,6 +62,7 @@ _ATTACKERS = {"respondents": _WHOLE, "coalitions": _FLAG, "whole": _FLAG, "file"
 _PROTECTION = {"name": _TEXT, "weights": (str, dict), "time_limit_s": _NUMBER}
 """What [method] says besides the method's own options."""
 _OUTPUT = {"folder": _TEXT, "table": _TEXT, "key_file": _TEXT, "seed": _WHOLE, "threads": _WHOLE}
+_OUTPUT |= {"formats": _LIST, "title": _TEXT, "footnotes": _LIST}
 _SECTIONS = ("job", "input", "roles", "hierarchies", "risk", "manual", "attackers", "method", "output")
 
 
@@ -119,7 +120,7 @@ class Job:
                 raise InputError(f"[{section}]: there is no {key} {what}; name it")
         if "dims" not in self.said["roles"]:
             raise InputError("[roles]: there is no dims; name the dimension columns")
-        self.method  # noqa: B018 (its mistakes are told first)
+        self.method, self.formats  # noqa: B018 (their mistakes are told first)
         self._check_outputs()
 
     def _check_method(self) -> None:
@@ -194,6 +195,13 @@ class Job:
     def folder(self) -> Path:
         """Where the release goes."""
         return self._beside(self._output["folder"])
+
+    @property
+    def formats(self) -> Formats:
+        """In which formats the release is written beside its CSV."""
+        said = self._output
+        lists = [_texts(said.get(name, []), f"[output] {name}") for name in ("formats", "footnotes")]
+        return Formats.of(lists[0], said.get("title", ""), lists[1], "[output] formats")
 
     @property
     def _tables(self) -> int:
@@ -404,7 +412,7 @@ class Job:
         more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
         more |= further_files(table, protection, ranges=self.method is not None and self.method.publishes_ranges)
         facts = {**summary(protection, verified=True, table=table), "job": job}
-        files = write_outputs(protection, self.folder, facts, more, self.inputs, budget)
+        files = write_outputs(protection, self.folder, facts, more, self.inputs, budget, self.formats)
         with after_writing(self.folder):
             kept = self.write_table(table)
         return files if kept is None else [*files, kept]

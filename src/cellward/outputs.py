@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from cellward.audit.certificate import OF_SUMS
 from cellward.errors import InputError
 from cellward.files.folder import replacing
 from cellward.files.whole import write_whole
+from cellward.formats.exports import EXPORTS, Export, exports_called
 from cellward.manifest import MANIFEST, manifest_text
 from cellward.protection import Protection
+from cellward.publication.release import Release
 from cellward.report.sections.deviations import Deviations
 from cellward.report.sections.made_additive import made_additive_csv
 from cellward.report.sections.outcome import notes
@@ -36,14 +39,41 @@ FILES = {
     STATEMENT: "public",
     VALUES: "public",
     "ranges.csv": "public: what anybody can work out",
+    **{f"release{export.suffix}": "public" for export in EXPORTS},
 }
 """What a folder holds, and for whose eyes; of linked tables also each by itself, see :func:`folder_files`."""
-PART = re.compile(r"release-[1-9][0-9]*\.csv")
+_ENDS = (".csv", *(export.suffix for export in EXPORTS))
+PART = re.compile(rf"release-[1-9][0-9]*({'|'.join(map(re.escape, _ENDS))})")
+
+
+@dataclass(frozen=True)
+class Formats:
+    """The formats in which a release is written beside its CSV, and the user's words in them."""
+
+    exports: tuple[Export, ...] = ()
+    title: str = ""
+    footnotes: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(names: Sequence[str], title: str, footnotes: Sequence[str], where: str) -> Formats:
+        """By the names of the formats; words need a format that has a place for them."""
+        exports = exports_called(names, where)
+        if (title or footnotes) and not exports:
+            raise InputError(
+                f"{where}: release.csv has no place for a title and footnotes; name another format beside it"
+            )
+        return Formats(exports, title, tuple(footnotes))
+
+    def save(self, release: Release, folder: Path, stem: str) -> None:
+        """Write a release in each."""
+        for export in self.exports:
+            release.save(folder / f"{stem}{export.suffix}", title=self.title, footnotes=self.footnotes)
 
 
 def folder_files(tables: int) -> dict[str, str]:
     """The files of a folder, and for whose eyes; ``tables``: how many were linked, 1 for none."""
-    return FILES | {f"release-{k}.csv": "public: a linked table by itself" for k in range(1, tables + 1) if tables > 1}
+    numbers = range(1, tables + 1) if tables > 1 else ()
+    return FILES | {f"release-{k}{end}": "public: a linked table by itself" for k in numbers for end in _ENDS}
 
 
 def summary(protection: Protection, *, verified: bool, table: Table | None = None) -> dict[str, Any]:
@@ -113,6 +143,7 @@ def write_outputs(
     more: Mapping[str, bytes] | None = None,
     inputs: Mapping[str, Path] | None = None,
     budget: Budget | None = None,
+    formats: Formats = Formats(),
 ) -> list[Path]:
     """Write the folder, which takes the place of an earlier one in a single step; ``more``: further files.
 
@@ -150,8 +181,10 @@ def write_outputs(
             write_whole(target / DETAILS, text.encode(), confidential=True)
             for k, part in enumerate(parts, start=1):
                 part.save(target / f"release-{k}.csv")
+                formats.save(part, target, f"release-{k}")
             release.save_statement(target / STATEMENT)
             release.save(target / VALUES)
+            formats.save(release, target, "release")
             outputs = [target / name for name in every if (target / name).exists()]
             write_whole(target / MANIFEST, manifest_text(inputs or {}, outputs, protection.key), confidential=True)
             names = [name for name in every if (target / name).exists()]

@@ -14,22 +14,27 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from cellward import exact
-from cellward.audit.audit import Audit, audit
+from cellward.audit.audit import KNOWN, Audit, audit
 from cellward.audit.bound import BoundProof
 from cellward.audit.certificate import Certificate, salt_of
 from cellward.audit.evidence import Evidence
 from cellward.audit.gate import not_unknown, told_of
+from cellward.audit.interval_columns import closest
 from cellward.audit.shown import Shown
-from cellward.errors import VerificationError
+from cellward.errors import InputError, VerificationError
 from cellward.exact import Floats, Ints
+from cellward.files.frames import frame_of
 from cellward.instance import Instance
 from cellward.key import checked_key
+from cellward.notebook import MOST_ROWS, card
 from cellward.objective import Objective
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.loss import Loss
+from cellward.publication.printed_columns import compared_columns, joined
 from cellward.publication.publication import Publication
 from cellward.publication.release import Release
 from cellward.solve.budget import Budget
+from cellward.table.cell_columns import beside, cell_columns
 
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
 OF_SUMS = {"name": "interval publication", "what": "sums of cells at risk"}
@@ -200,6 +205,64 @@ class Protection:
         if self.publication is None:
             raise VerificationError(f"a result called {self.status} has nothing to measure; {self.reason}")
         return self.publication.loss(self.instance.a, self.instance.decimals)
+
+    # ---- to look at ------------------------------------------------------------------------------------------------------------------------
+
+    def to_pandas(self, *, audit: Audit | None = None) -> Any:
+        """One row a cell as a pandas frame (confidential): as of the table, and what is published of it and the deviation.
+
+        ``audit``: of this result; then also what the attacker makes of each cell who comes closest.
+
+        >>> from cellward import ControlledRounding, Table
+        >>> p = ControlledRounding(5).protect(Table.from_array([3, 4], dims=["sex"], codes=[["F", "M"]]))
+        >>> p.to_pandas()[["sex", "value", "published", "deviation"]].values.tolist()
+        [['F', 3, 0, -3], ['M', 4, 5, 1], ['Total', 7, 5, -2]]
+        """
+        return frame_of("pandas", self._columns(audit))
+
+    def to_polars(self, *, audit: Audit | None = None) -> Any:
+        """The same as a polars frame."""
+        return frame_of("polars", self._columns(audit))
+
+    def join(self, frame: Any) -> Any:
+        """The user's own rows (any frame with the dimension columns) with what is published of the cell that each is in, and its deviation.
+
+        >>> from cellward import ControlledRounding, Table
+        >>> p = ControlledRounding(5).protect(Table.from_array([3, 4], dims=["sex"], codes=[["F", "M"]]))
+        >>> p.join({"sex": ["M", "M"], "name": ["Adam", "Ben"]})["published"].tolist()
+        [5, 5]
+        """
+        i = self.instance
+        return joined(frame, i.labels, compared_columns(self._printed, i.a, i.decimals))
+
+    @property
+    def _printed(self) -> Publication:
+        if self.publication is None:
+            raise VerificationError(f"a result called {self.status} has no values; {self.reason}")
+        return self.publication
+
+    def _columns(self, audit: Audit | None) -> dict[str, Any]:
+        i = self.instance
+        columns = cell_columns(i.labels, i.a, i.decimals, i.sensitivity, i.frequency)
+        columns = beside(columns, compared_columns(self._printed, i.a, i.decimals), "method")
+        if audit is None:
+            return columns
+        if audit.labels.cells != i.cells:
+            raise InputError(
+                f"audit: it is of {audit.labels.cells:,} cells, and the table has {i.cells:,}; give the result's own"
+            )
+        return beside(columns, closest(audit.intervals, i.cells, KNOWN), "attacker's")
+
+    def _repr_html_(self) -> str:
+        if self.publication is None:
+            return card(repr(self), confidential=True)
+        i, risky = self.instance, self.instance.sensitivity.unsafe
+        cells = np.union1d(risky[:MOST_ROWS], np.arange(min(i.cells, max(MOST_ROWS - len(risky), 0))))
+        names = {name: [column[k] for k in cells.tolist()] for name, column in i.labels.columns().items()}
+        printed = self.publication.take(cells).columns(i.decimals)
+        shown = beside({**names, "true value": exact.texts(i.a[cells], i.decimals)}, printed, "published")
+        marked = set(np.flatnonzero(np.isin(cells, risky)).tolist())
+        return card(repr(self), confidential=True, columns=shown, marked=marked, cells=i.cells)
 
     # ---- what is shown of it ---------------------------------------------------------------------------------------------------------------
 

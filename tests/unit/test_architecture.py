@@ -13,7 +13,8 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt", "numba"}
 
 # Rooms in the order in which data passes through them; a room imports from earlier ones only. Each is ranked once.
 ROOMS = (
-    "errors", "version", "exact", "files", "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry", "convert",
+    "errors", "version", "exact", "files", "notebook",
+    "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry", "convert",
     "instance", "publication", "objective", "solve", "audit", "protection", "protect", "additive", "advise", "report", "manifest", "outputs",
     "tauargus.batch", "job", "recheck", "cli",
 )  # fmt: skip

@@ -231,3 +231,9 @@ def test_safe_widths_meet_what_is_asked_and_are_told_exactly():
         not instance.relations.sums(instance.relations.coefs * one.shift[instance.relations.indices]).any()
         for one in search.tables
     )
+
+
+def test_a_table_with_nothing_at_risk_is_printed_as_it_is():
+    p = cw.IntervalPublication().protect(cw.Table.from_array([[1, 2], [3, 4]]))
+    assert (p.status, p.objective) == ("optimal", 0)
+    assert p.release().values.tolist() == [1, 2, 3, 3, 4, 7, 4, 6, 10]

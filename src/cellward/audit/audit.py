@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cellward.audit.by_method import Explained, explained
 from cellward.audit.ends import HIGH, LOW, Ends
+from cellward.audit.interval_columns import interval_columns
 from cellward.audit.region import Region
 from cellward.audit.settle import Question, settle
 from cellward.audit.sums_as_cells import (
@@ -23,7 +24,9 @@ from cellward.audit.sums_as_cells import (
 )
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND, Ints
+from cellward.files.frames import frame_of
 from cellward.instance import Instance
+from cellward.notebook import MOST_ROWS, card
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Publication
 from cellward.publication.release import Release
@@ -61,11 +64,11 @@ class Intervals(Mapping[str, NDArray[Any]]):
 
     def to_pandas(self) -> Any:
         """A pandas frame."""
-        return _frame("pandas")(self._columns)
+        return frame_of("pandas", self._columns)
 
     def to_polars(self) -> Any:
         """A polars frame."""
-        return _frame("polars")(self._columns)
+        return frame_of("polars", self._columns)
 
     def __repr__(self) -> str:
         return f"Intervals({len(self['cell']):,} rows: {', '.join(self)})"
@@ -92,6 +95,29 @@ class Audit:
     """The same of the sums of cells that are at risk; ``protected`` takes them into account."""
     notes: tuple[str, ...] = ()
     """How much is kept from each attacker who knows the method, and where he could not be answered, a sentence each."""
+
+    def columns(self) -> dict[str, Any]:
+        """One row an interval: the cell's codes (or its number) and labels, attacker, ends, verdict, shortfall, and whether the ends are exact."""
+        return interval_columns(self.labels, self.intervals)
+
+    def to_pandas(self) -> Any:
+        """The intervals with the cells' codes as a pandas frame (confidential).
+
+        >>> from cellward import ControlledRounding, Table
+        >>> found = ControlledRounding(5).protect(Table.from_array([3, 4], dims=["sex"], codes=[["F", "M"]])).audit()
+        >>> found.to_pandas()[["sex", "attacker", "lower", "upper"]].values.tolist()
+        [['F', 'external', 0, 4], ['M', 'external', 1, 9], ['Total', 'external', 1, 9]]
+        """
+        return frame_of("pandas", self.columns())
+
+    def to_polars(self) -> Any:
+        """The same as a polars frame."""
+        return frame_of("polars", self.columns())
+
+    def _repr_html_(self) -> str:
+        lines = [*self.worst(MOST_ROWS), *self.notes]
+        shown = {name: list(column[:MOST_ROWS]) for name, column in self.columns().items()}
+        return card(repr(self), confidential=True, lines=lines, columns=shown, cells=len(self.intervals["cell"]))
 
     def kept(self, attacker: str) -> tuple[int, int]:
         """How many of the cells on which this attacker is judged keep what is asked, and how many there are with a verdict."""
@@ -466,10 +492,3 @@ def _numbers(ends: list[Any], missing: float) -> NDArray[Any]:
     if all(type(end) is int for end in ends):
         return np.array(ends, np.int64)
     return np.array([missing if end is None else float(end) for end in ends], np.float64)
-
-
-def _frame(package: str) -> Any:
-    try:
-        return __import__(package).DataFrame
-    except ImportError:
-        raise InputError(f"{package} is not installed; install it, or use the columns as they are") from None

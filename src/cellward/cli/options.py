@@ -58,6 +58,12 @@ def by_dimension(entries: list[str] | None, option: str, form: str) -> dict[str,
 AS_JSON = typer.Option("--json", help="Print one JSON object and nothing else.")
 ATTACKERS = typer.Option(help="CSV of what attackers know: attacker, the dimensions (or cell), lower, upper.")
 SHOW = typer.Option("--show", help="Also print original and protected values, deviations and risks (confidential).")
+FORMAT = typer.Option(
+    "--format",
+    help="Write the release in further formats: xlsx, sdmx-csv, json-stat, px, parquet, latex, markdown; repeatable, or separated by commas.",
+)
+TITLE = typer.Option("--title", help="Title in the files of --format.")
+FOOTNOTE = typer.Option("--footnote", help="Footnote in the files of --format; repeatable.")
 ALLOW_OUTSIDE = typer.Option(
     "--allow-outside", help="Let the job, and files it names, name files outside their folders."
 )

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from cellward.cli.finish import finish
-from cellward.cli.options import AS_JSON, ATTACKERS, SHOW, Options, in_panel, with_options
+from cellward.cli.options import AS_JSON, ATTACKERS, FOOTNOTE, FORMAT, SHOW, TITLE, Options, in_panel, with_options
 from cellward.cli.progress import best_of, told
 from cellward.cli.reading import hierarchy_files, read_table, reads_a_table
 from cellward.formats.attackers import read_attackers
 from cellward.key import read_key
-from cellward.outputs import KEPT, further_files, key_for, summary, write_outputs
+from cellward.outputs import KEPT, Formats, further_files, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import flag_of, from_texts
 from cellward.protect.option import Option, options_of, text_by_level
@@ -59,6 +59,9 @@ def command(method: type[Method]) -> Callable[..., None]:
         ] = None,
         seed: Annotated[int, typer.Option(help="Breaks ties inside the solvers.")] = 0,
         threads: Annotated[int, typer.Option(help="Solver threads.")] = 1,
+        formats: Annotated[list[str] | None, FORMAT] = None,
+        title: Annotated[str, TITLE] = "",
+        footnotes: Annotated[list[str] | None, FOOTNOTE] = None,
         as_json: Annotated[bool, AS_JSON] = False,
         show: Annotated[bool, SHOW] = False,
         *,
@@ -66,6 +69,8 @@ def command(method: type[Method]) -> Callable[..., None]:
         reading: dict[str, Any],
     ) -> None:
         chosen = from_texts(method, choosing)
+        names = [name for entry in formats or [] for name in entry.split(",")]
+        wished = Formats.of(names, title, footnotes or [], "--format")
         secret = key_for(out, None if key_file is None else read_key(key_file))
         budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed)
         with alarm(budget):
@@ -85,9 +90,8 @@ def command(method: type[Method]) -> Callable[..., None]:
                     **hierarchy_files(reading),
                 }
                 more = further_files(table, result, ranges=chosen.publishes_ranges)
-                return write_outputs(
-                    result, out, summary(result, verified=True, table=table), more, inputs=files, budget=budget
-                )
+                facts = summary(result, verified=True, table=table)
+                return write_outputs(result, out, facts, more, inputs=files, budget=budget, formats=wished)
 
             finish(result, table, out, write, budget, as_json=as_json, show=show)
         if key_file is None and secret is not None and not as_json:

@@ -14,6 +14,7 @@ from cellward.exact import NO_BOUND
 from cellward.files.text import naming
 from cellward.table.assemble import STATUS_LETTERS
 from cellward.table.frame import LongSpec, build_from_frame
+from cellward.table.labels import unused
 from cellward.table.levels import INFINITE
 from cellward.table.sensitivity import CellStatus
 from cellward.table.table import Table
@@ -65,7 +66,5 @@ def long_columns(table: Table) -> dict[str, list[str]]:
     if table.weight is not None:
         extra["cost"] = exact.texts(table.weight, table.weight_decimals)
     for name, column in extra.items():
-        while name in out:  # a dimension may be called so
-            name = f"cell {name}"
-        out[name] = column
+        out[unused(name, out, "cell")] = column  # a dimension may be called so
     return out

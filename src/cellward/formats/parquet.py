@@ -10,9 +10,10 @@ import numpy as np
 from cellward.errors import InputError
 from cellward.files.database import connect_confined, first_line, pattern, sql_text, translated
 from cellward.files.scratch import scratch_folder
-from cellward.files.text import check_input
+from cellward.files.text import check_input, naming
 from cellward.files.whole import write_whole
 from cellward.formats.long import build, check_header, long_columns
+from cellward.formats.printed_table import PrintedTable
 from cellward.table.frame import LongSpec
 from cellward.table.levels import INFINITE
 from cellward.table.table import Table
@@ -74,29 +75,45 @@ def write_parquet(table: Table, path: str | Path) -> Path:
 
 def write_texts(texts: Mapping[str, Sequence[str | None]], path: Path, types: Sequence[str] | None = None) -> Path:
     """Write columns of texts as a confidential Parquet file, with these types (or as texts); an empty text is no entry."""
+    with naming(path):
+        return write_whole(path, parquet_bytes(texts, types or ["VARCHAR"] * len(texts)), confidential=True)
+
+
+def printed_parquet(table: PrintedTable) -> bytes:
+    """A printed table: numbers whole, or decimals with as many places as are printed; title, footnotes and method in the file's metadata."""
+    number = f"DECIMAL(38, {table.decimals})" if table.decimals else "BIGINT"
+    types = [number if numeric else "VARCHAR" for numeric in table.numeric]
+    said = {**table.about, "title": table.title, "footnotes": "\n".join(table.footnotes)}
+    return parquet_bytes(table.long(), types, {key: text for key, text in said.items() if text})
+
+
+def parquet_bytes(
+    texts: Mapping[str, Sequence[str | None]], types: Sequence[str], said: Mapping[str, str] | None = None
+) -> bytes:
+    """Columns of texts as a Parquet file, with these types; an empty text is no entry. ``said``: metadata of the file."""
     import duckdb
 
     if len({name.casefold() for name in texts}) < len(texts):
         raise InputError(
-            f"{path}: two columns differ only in case ({', '.join(texts)}), which Parquet tools confuse; rename one"
+            f"two columns differ only in case ({', '.join(texts)}), which Parquet tools confuse; rename one"
         )
     columns = {f"c{k}": np.array(column, dtype=object) for k, column in enumerate(texts.values())}
     select = ", ".join(
         f"CAST(nullif(c{k}, '') AS {t}) AS {_quoted(name)}"
-        for k, (name, t) in enumerate(zip(texts, types or ["VARCHAR"] * len(texts), strict=True))
+        for k, (name, t) in enumerate(zip(texts, types, strict=True))
     )
+    facts = ", ".join(f"{_quoted(key)}: {sql_text(text)}" for key, text in (said or {}).items())
+    options = f"FORMAT parquet, USE_TMP_FILE false{f', KV_METADATA {{{facts}}}' if facts else ''}"
     with scratch_folder() as private:
         made = private / "table.parquet"
         try:
             with connect_confined(files=[made]) as connection:
                 connection.register("columns", columns)
-                connection.execute(
-                    f"COPY (SELECT {select} FROM columns) TO {sql_text(str(made))} (FORMAT parquet, USE_TMP_FILE false)"
-                )
+                connection.execute(f"COPY (SELECT {select} FROM columns) TO {sql_text(str(made))} ({options})")
         except duckdb.Error as error:
-            said = InputError(f"{path}: cannot be written as Parquet ({first_line(error)}); choose another format")
-            raise translated(error, str(path), said) from error
-        return write_whole(path, made.read_bytes(), confidential=True)
+            said_so = InputError(f"cannot be written as Parquet ({first_line(error)}); choose another format")
+            raise translated(error, "the file", said_so) from error
+        return made.read_bytes()
 
 
 def _quoted(name: str) -> str:

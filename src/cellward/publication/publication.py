@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from cellward import exact
-from cellward.exact import Floats, Ints
+from cellward.exact import Bools, Floats, Ints
 from cellward.publication.loss import Loss
 
 if TYPE_CHECKING:
@@ -53,6 +53,15 @@ class Publication(ABC):
     @abstractmethod
     def columns(self, decimals: int) -> dict[str, list[str]]:
         """The printed columns by name, as texts; empty where nothing is printed of a cell."""
+
+    @property
+    def unsaid(self) -> Bools:
+        """The cells of which no single value is printed."""
+        return np.zeros(self.cells, bool)
+
+    @abstractmethod
+    def numbers(self, decimals: int) -> dict[str, Any]:
+        """The same columns in the user's units, masked where nothing is printed of a cell."""
 
     @abstractmethod
     def printed(self) -> dict[str, Any]:

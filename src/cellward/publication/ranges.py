@@ -10,7 +10,7 @@ import numpy as np
 
 from cellward import exact
 from cellward.errors import VerificationError
-from cellward.exact import NO_BOUND, Floats, Ints, freeze
+from cellward.exact import NO_BOUND, Bools, Floats, Ints, freeze
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Kind, Publication, exact_sum
 
@@ -51,6 +51,20 @@ class Ranges(Publication):
     def columns(self, decimals: int) -> dict[str, list[str]]:
         """``lower`` and ``upper``, empty where open."""
         return {"lower": _texts(self.lower, decimals), "upper": _texts(self.upper, decimals)}
+
+    @property
+    def unsaid(self) -> Bools:
+        """Those of which a range is printed."""
+        return np.asarray(self.lower < self.upper)
+
+    def numbers(self, decimals: int) -> dict[str, Any]:
+        """``lower`` and ``upper``, masked where open."""
+        ends = (("lower", self.lower), ("upper", self.upper))
+        none = {name: np.abs(end) == NO_BOUND for name, end in ends}
+        return {
+            name: np.ma.masked_array(exact.units(np.where(none[name], 0, end), decimals), none[name])
+            for name, end in ends
+        }
 
     def printed(self) -> dict[str, Any]:
         """Both ends, null where open."""

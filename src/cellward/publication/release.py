@@ -5,24 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cellward.errors import InputError, brief
+from cellward.errors import InputError
 from cellward.exact import Floats, Ints
+from cellward.files.frames import frame_of
 from cellward.files.whole import write_whole
+from cellward.formats.exports import EXPORTS, export_of, write_export
+from cellward.formats.formulas import refuse_formulas
+from cellward.formats.printed_table import PrintedTable
+from cellward.notebook import MOST_ROWS, card
 from cellward.publication.knowledge import Knowledge
+from cellward.publication.printed_columns import public_columns
 from cellward.publication.publication import Publication
-from cellward.table.labels import Labels
+from cellward.table.labels import Labels, unused
 from cellward.table.relations import Relations
-
-_FORMULA = re.compile(r"\s*[=@]|[\t\r]|\s*[+-].*[(|!]", re.DOTALL)
-"""What a spreadsheet takes for a formula; after a sign only what calls something, since codes such as -1, +5 or -9 to 0 are ordinary."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -61,6 +63,14 @@ class Release:
             },
         }
 
+    def to_pandas(self) -> Any:
+        """The public columns as a pandas frame: codes, labels, and what is printed; a number that is not is missing."""
+        return frame_of("pandas", public_columns(self.labels, self.publication, self.decimals))
+
+    def to_polars(self) -> Any:
+        """The same as a polars frame."""
+        return frame_of("polars", public_columns(self.labels, self.publication, self.decimals))
+
     def tables(self) -> tuple[Release, ...]:
         """Of linked tables each by itself, with its own dimensions, cells and order, printed as in the whole; without links, the release.
 
@@ -98,22 +108,43 @@ class Release:
         text = json.dumps(self.statement(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         return write_whole(Path(path), text.encode())
 
-    def save(self, path: str | Path) -> Path:
-        """Write the long table as CSV, whole or not at all."""
-        if Path(path).suffix.lower() != ".csv":
-            raise InputError(f"{path}: a release is written as CSV; give a name that ends in .csv")
-        return write_whole(Path(path), self.to_csv())
+    def printed_table(self, *, title: str = "", footnotes: Sequence[str] = ()) -> PrintedTable:
+        """What is printed, ready for any format; ``title`` and ``footnotes`` are the user's own words."""
+        if not isinstance(title, str) or isinstance(footnotes, str) or not all(isinstance(n, str) for n in footnotes):
+            raise InputError("title and footnotes: give a text, and a list of texts")
+        plain = {key: said for key, said in self.method.items() if isinstance(said, str | int | float)}
+        about = {"Method": str(plain.pop("name", "")), **{key: str(said) for key, said in plain.items()}}
+        if self.digest:
+            about["Certificate"] = self.digest
+        columns = self.publication.columns(self.decimals)
+        return PrintedTable(self.labels, columns, self.decimals, title, tuple(footnotes), about)
+
+    def save(self, path: str | Path, *, title: str = "", footnotes: Sequence[str] = ()) -> Path:
+        """Write what is printed, whole or not at all, in the format that the name asks for.
+
+        ``.csv`` (codes and what is printed, nothing else; what certificates are checked against), ``.xlsx``, ``.sdmx.csv`` (SDMX-CSV 2.0),
+        ``.jsonstat.json`` or ``.json`` (JSON-stat 2), ``.px`` (PC-Axis), ``.parquet``, ``.tex`` (LaTeX) or ``.md`` (Markdown); these have the labels
+        of codes, a ``title`` and ``footnotes``.
+        """
+        path = Path(path)
+        if (export := export_of(path)) is not None:
+            return write_export(self.printed_table(title=title, footnotes=footnotes), path, export)
+        if path.suffix.lower() != ".csv":
+            ends = ", ".join(("csv", *(end[1:] for export in EXPORTS for end in export.suffixes)))
+            raise InputError(
+                f"{path}: a release is written as CSV, or in another format; give a name that ends in one of {ends}"
+            )
+        if title or footnotes:
+            raise InputError(
+                f"{path}: CSV has no place for a title and footnotes; leave them out, or choose another format"
+            )
+        return write_whole(path, self.to_csv())
 
     def refuse_formulas(self) -> None:
         """Refuse labels that a spreadsheet would run: a file that marked them as text would not hold the codes that the certificate names."""
         used = zip(self.labels.codes, self.labels.index, strict=True)
         for dim, (codes, index) in zip(self.labels.dims, used, strict=True):
-            for label in (dim, *(codes[k] for k in np.unique(index).tolist())):
-                if _FORMULA.match(label):
-                    raise InputError(
-                        f"{brief(dim)}: a spreadsheet would run the label {brief(label)} as a formula; give it another name, without = + - @ at its "
-                        "beginning"
-                    )
+            refuse_formulas(dim, (dim, *(codes[k] for k in np.unique(index).tolist())))
 
     def to_csv(self) -> bytes:
         """The long table as CSV."""
@@ -125,12 +156,14 @@ class Release:
         writer.writerows(zip(*columns.values(), strict=True))
         return out.getvalue().encode()
 
+    def _repr_html_(self) -> str:
+        columns = {name: column[:MOST_ROWS] for name, column in self.columns().items()}
+        return card(repr(self), confidential=False, columns=columns, cells=self.labels.cells)
+
     def __repr__(self) -> str:
         return f"Release({self.labels.cells:,} cells, {self.method.get('name', '')})"
 
 
 def printed_name(name: str, dims: tuple[str, ...]) -> str:
     """What a printed column is called beside dimensions that may bear its name."""
-    while name in dims:
-        name = f"published {name}"
-    return name
+    return unused(name, dims, "published")

@@ -50,6 +50,10 @@ class Values(Publication):
         """One column, ``value``."""
         return {"value": exact.texts(self.v, decimals)}
 
+    def numbers(self, decimals: int) -> dict[str, Any]:
+        """One column, ``value``."""
+        return {"value": exact.units(self.v, decimals)}
+
     def printed(self) -> dict[str, Any]:
         """The values."""
         return {"kind": self.kind, "value": self.v.tolist()}

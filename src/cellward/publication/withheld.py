@@ -70,8 +70,21 @@ class Withheld(Publication):
         texts, hidden = exact.texts(self.shown, decimals), self.hidden.tolist()
         return {
             "value": ["" if gone else text for gone, text in zip(hidden, texts, strict=True)],
-            "status": [WITHHELD if gone else PUBLISHED for gone in hidden],
+            "status": self._statuses,
         }
+
+    @property
+    def _statuses(self) -> list[str]:
+        return [WITHHELD if gone else PUBLISHED for gone in self.hidden.tolist()]
+
+    @property
+    def unsaid(self) -> Bools:
+        """Those withheld."""
+        return self.hidden
+
+    def numbers(self, decimals: int) -> dict[str, Any]:
+        """``value``, masked where withheld, and ``status``."""
+        return {"value": np.ma.masked_array(exact.units(self.shown, decimals), self.hidden), "status": self._statuses}
 
     def printed(self) -> dict[str, Any]:
         """The values, null where withheld."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from cellward.errors import brief
 from cellward.exact import Ints, freeze
+from cellward.notebook import MOST_ROWS, card
 from cellward.risk.attacker import Cell
 from cellward.risk.manual import Manual
 from cellward.risk.rule import Rule
@@ -102,6 +103,14 @@ class Findings:
                 "the spelling, and that units are named (contributors, or holdings where there are)."
             )
         return out
+
+    def _repr_html_(self) -> str:
+        cells = self.unsafe[:MOST_ROWS].tolist()
+        shown = {
+            "cell": [self.table.labels.name(i) for i in cells],
+            "why": [" ".join(self.reasons(i)) for i in cells],
+        }
+        return card(repr(self), confidential=True, lines=self.lines(), columns=shown, cells=len(self.unsafe))
 
     def __repr__(self) -> str:
         hit = ", ".join(f"{name}: {many:,}" for name, many in self.counts().items())

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from cellward.errors import InputError, kind_of
+from cellward.errors import InputError
 from cellward.exact import LARGEST, Ints, Numbers, check_decimals, is_number, text
-from cellward.files.frames import with_index
+from cellward.files.frames import frame_columns, with_index
 from cellward.hierarchy import Hierarchy, check_hierarchies
 from cellward.table.assemble import assemble, is_blank, read_status
 from cellward.table.coded import Axis, CodedCells, Place
@@ -123,7 +123,7 @@ class LongSpec:
 def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> Table:
     """See :meth:`Table.from_frame`; ``place`` says where a row's entry stands (file and line), for error messages."""
     place = place or (lambda row, column: f"row {row}, column {column}")
-    column = _columns(with_index(frame, spec.wanted))
+    _, column = frame_columns(with_index(frame, spec.wanted))
     _check_lengths(column, spec)
     dims, value, totals = tuple(spec.dims), spec.value, spec.totals
     axes = [_axis(dim, column(dim), (spec.hierarchies or {}).get(dim), spec.total, place) for dim in dims]
@@ -201,36 +201,6 @@ def _ranked(table: Table, spec: LongSpec, spread: Mapping[str, list[Any]]) -> Ta
     known = np.array([pair is not None for pair in spread["frequency"]], np.bool_)
     largest = np.array(top, np.int64).reshape(len(top), table.cells)
     return with_ranks(table, frequency, largest, known, [spec.frequency, *spec.largest])
-
-
-def _columns(frame: Any) -> Callable[[str], Any]:
-    """How to get a column by name: a mapping's, or any data frame's through narwhals."""
-    if isinstance(frame, Mapping):
-        return lambda name: frame[name]
-    import narwhals as nw
-
-    try:
-        data = nw.from_native(frame, eager_only=True)
-        names = list(data.columns)
-    except TypeError as error:
-        raise InputError(
-            f"{kind_of(frame)} is no data frame; give pandas, polars, pyarrow or a mapping of columns"
-        ) from error
-    except (nw.exceptions.DuplicateError, ValueError) as error:
-        raise InputError("a column name occurs twice in the frame; rename one") from error
-
-    def column(name: str) -> Any:
-        if name not in names:
-            raise KeyError(name)
-        if names.count(name) > 1:
-            raise InputError(f"the column {name!r} occurs twice in the frame; rename one")
-        series = data[name]
-        missing = series.is_null().to_list()
-        if series.dtype.is_numeric() and not series.dtype.is_decimal() and not any(missing):
-            return series.to_numpy()
-        return [None if lost else entry for entry, lost in zip(series.to_list(), missing, strict=True)]
-
-    return column
 
 
 def _check_lengths(column: Callable[[str], Any], spec: LongSpec) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,8 @@ class Labels:
     totals: tuple[str | None, ...] = ()
     named: Mapping[int, str] = field(default_factory=dict)
     tables: tuple[LinkedTable, ...] = ()
+    words: tuple[Mapping[str, str], ...] = ()
+    """For each dimension what its codes are called, as far as that is known; empty where it is of none."""
 
     def tuple_of(self, cell: int) -> tuple[str, ...]:
         """The codes of one cell."""
@@ -92,6 +94,24 @@ class Labels:
             for dim, codes, index in zip(self.dims, self.codes, self.index, strict=True)
         }
 
+    def word_columns(self) -> dict[str, list[str]]:
+        """The columns of what the codes are called, ``region label`` beside ``region``; a code without a label is called by itself."""
+        found: dict[str, list[str]] = {}
+        for dim, codes, index, words in zip(self.dims, self.codes, self.index, self.words, strict=False):
+            if words:
+                called = np.array([words.get(code, code) for code in codes], dtype=object)
+                found[unused(f"{dim} label", (*self.dims, *found), "cell")] = called[index].tolist()
+        return found
+
+    def called(self, given: Mapping[str, Mapping[str, str]]) -> Labels:
+        """The same with words for the codes of these dimensions; what was known of other codes stays."""
+        if lost := [dim for dim in given if dim not in self.dims]:
+            has = ", ".join(self.dims) or "none"
+            raise InputError(f"labels: {lost[0]!r} is not among the dimensions ({has}); name one of them")
+        before = self.words or ({},) * len(self.dims)
+        words = tuple({**own, **given.get(dim, {})} for dim, own in zip(self.dims, before, strict=True))
+        return replace(self, words=words if any(words) else ())
+
     def __repr__(self) -> str:
         dims = " × ".join(f"{dim} ({len(codes):,} codes)" for dim, codes in zip(self.dims, self.codes, strict=True))
         return f"Labels({dims + ', ' if dims else ''}{self.cells:,} cells)"
@@ -131,7 +151,7 @@ class Labels:
         place[order] = np.arange(len(order), dtype=np.int64)
         tables = tuple(LinkedTable(one.labels, place[one.cell]) for one in self.tables)
         index = tuple(index[order] for index in self.index)
-        return Labels(self.cells, self.dims, self.codes, index, self.totals, tables=tables)
+        return Labels(self.cells, self.dims, self.codes, index, self.totals, tables=tables, words=self.words)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,3 +160,14 @@ class LinkedTable:
 
     labels: Labels
     cell: Ints
+
+
+def unused(name: str, taken: Collection[str], before: str) -> str:
+    """A name for a column beside those that are there, with a word before it as often as it takes.
+
+    >>> unused("value", ["region", "value"], "cell")
+    'cell value'
+    """
+    while name in taken:
+        name = f"{before} {name}"
+    return name

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import Ints
-from cellward.table.labels import Labels
+from cellward.files.frames import frame_of
+from cellward.notebook import MOST_ROWS, card
+from cellward.table.cell_columns import cell_columns, word_of
+from cellward.table.labels import Labels, unused
 from cellward.table.made_additive import REMEDY, Additive, MadeAdditive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
@@ -254,6 +257,36 @@ class Table:
     def sensitive(self) -> Ints:
         """The cells at risk."""
         return self.sensitivity.unsafe
+
+    @property
+    def frequency(self) -> Ints | None:
+        """How many records stand behind each cell, where that is known."""
+        return None if self.contributions is None else self.contributions.rows
+
+    def to_pandas(self) -> Any:
+        """One row a cell as a pandas frame (confidential): codes, labels, value, status, levels, and how many stand behind it.
+
+        >>> table = Table.from_array([3, 4], dims=["sex"], codes=[["F", "M"]])
+        >>> table.to_pandas()[["sex", "value", "status"]].values.tolist()
+        [['F', 3, 'safe'], ['M', 4, 'safe'], ['Total', 7, 'safe']]
+        """
+        return frame_of("pandas", self._columns())
+
+    def to_polars(self) -> Any:
+        """The same as a polars frame."""
+        return frame_of("polars", self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return cell_columns(self.labels, self.scaled, self.decimals, self.sensitivity, self.frequency)
+
+    def _repr_html_(self) -> str:
+        first = self.labels.columns()
+        shown = {
+            **{name: column[:MOST_ROWS] for name, column in first.items()},
+            unused("value", first, "cell"): exact.texts(self.scaled[:MOST_ROWS], self.decimals),
+            unused("status", first, "cell"): [word_of(code) for code in self.sensitivity.status[:MOST_ROWS].tolist()],
+        }
+        return card(repr(self), confidential=True, columns=shown, marked=set(self.sensitive.tolist()), cells=self.cells)
 
     def __repr__(self) -> str:
         def count(number: int, noun: str) -> str:

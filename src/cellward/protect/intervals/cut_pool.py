@@ -163,6 +163,8 @@ class CutPool:
         """What the prices of the first cuts prove in whole numbers: as fractions of small denominators where they are, else to so many digits."""
         used = np.flatnonzero(raw > 0).tolist()
         best = Proof(Fraction(0), (0,) * len(self.rows), 1)
+        if not used:
+            return best
         unit = float(10**DIGITS) / max(float(raw.max(initial=0.0)), 1e-300)
         for d in (*DENOMINATORS, max(1, int(unit))):
             near = np.rint(raw * d)

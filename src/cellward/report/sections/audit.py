@@ -70,12 +70,11 @@ def audit_summary(audit: Audit) -> dict[str, Any]:
 
 def audit_csv(audit: Audit, path: Path) -> Path:
     """Write the intervals with the cells' labels, whole or not at all."""
-    labels = audit.labels.columns()
-    c = audit.intervals
+    columns = audit.columns()
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*labels, "attacker", "lower", "upper", "verdict", "shortfall", "exact"])
-    rest = [c[name].tolist() for name in ("attacker", "lower", "upper", "verdict", "shortfall", "exact")]
-    for row, i in enumerate(c["cell"].tolist()):
-        writer.writerow([*(column[i] for column in labels.values()), *(column[row] for column in rest)])
+    writer.writerow(columns)
+    writer.writerows(
+        zip(*(column if isinstance(column, list) else column.tolist() for column in columns.values()), strict=True)
+    )
     return write_whole(path, out.getvalue().encode(), confidential=True)
