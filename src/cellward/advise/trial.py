@@ -74,6 +74,12 @@ class Trial:
         return replace(public, answer="public only", reason=why)
 
 
+def most_steps(found: Protection) -> int:
+    """The most steps that a release says of any cell."""
+    said = found.method.get("steps", 1)
+    return max(said, default=1) if isinstance(said, list) else int(said)
+
+
 @dataclass(frozen=True, eq=False)
 class Trials:
     """The table, against whom it is protected (None: the public), the time there is, and the secret of draws."""
@@ -125,4 +131,4 @@ class Trials:
             why = found.reason or (found.given_away if found.ignore_levels else found.missing)[0]
             return Trial(method, "undecided", spent, reason=why), found
         cost = Cost.of(self.table, found)
-        return Trial(method, "protects", spent, cost, steps=int(found.method.get("steps", 1))), found
+        return Trial(method, "protects", spent, cost, steps=most_steps(found)), found

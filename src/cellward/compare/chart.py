@@ -33,6 +33,8 @@ BADGE = 0.032
 STEPS = 400
 SIDEWAYS = np.array([1.0, 0.35])
 """Badges rather move to the side than up or down: that is where room is, and the height is what is compared."""
+NONE = -4.5
+"""Where those stand that give no cell away: left of the axis of those that do."""
 LEAST = 1e-5
 """Losses below are drawn here."""
 LINE = 0.045
@@ -78,18 +80,8 @@ def _frame(axes: Any, rows: list[Row], comparison: Comparison) -> None:
     axes.set_yscale("log")
     axes.set_ylim(min(losses) / 1.8, max(losses) * 1.8)
     axes.set_xlim(-9, 104)
-    axes.axvspan(-9, 0.8, color=SAFE, zorder=0)
-    axes.text(
-        -7.2,
-        0.985,
-        "no cell disclosed",
-        transform=axes.get_xaxis_transform(),
-        rotation=90,
-        ha="center",
-        va="top",
-        fontsize=8,
-        color="#3B6B4B",
-    )
+    axes.axvspan(-9, 0, color=SAFE, zorder=0)
+    axes.set_xticks([NONE, *range(0, 101, 20)], ["none", *map(str, range(0, 101, 20))])
     axes.set_xlabel("cells at risk that attackers get, %")
     axes.set_ylabel("lost: changes as a share of all values, %")
     axes.yaxis.set_major_formatter(lambda y, _: f"{100 * y:.4g}")
@@ -107,7 +99,7 @@ def _frame(axes: Any, rows: list[Row], comparison: Comparison) -> None:
 
 def _points(axes: Any, rows: list[Row]) -> None:
     """A dot where each method is, and its badge beside it; a line to the right as far as what is undecided may reach."""
-    x = np.array([100 * row.risk.disclosed if row.risk is not None else 0.0 for row in rows])
+    x = np.array([100 * row.risk.disclosed if row.risk is not None and row.risk.unmet else NONE for row in rows])
     y = np.array([max(row.utility.loss, LEAST) if row.utility is not None else LEAST for row in rows])
     if not rows:
         return
@@ -118,8 +110,8 @@ def _points(axes: Any, rows: list[Row]) -> None:
     for row, at, (px, py) in zip(rows, zip(x, y, strict=True), back.tolist(), strict=True):
         colour = RIVALS if row.rival else OURS
         if row.risk is not None and row.risk.undecided:
-            reach = 100 * row.risk.undecided / max(row.risk.asking, 1)
-            axes.plot((at[0], at[0] + reach), (at[1], at[1]), color=colour, linewidth=1.6, alpha=0.35, zorder=2)
+            reach = 100 * (row.risk.unmet + row.risk.undecided) / row.risk.asking
+            axes.plot((at[0], reach), (at[1], at[1]), color=colour, linewidth=1.6, alpha=0.35, zorder=2)
         axes.plot((at[0], px), (at[1], py), color=colour, linewidth=0.7, zorder=3)
         axes.plot(*at, marker="s" if row.rival else "o", markersize=4, color=colour, zorder=4)
         box_style = "square,pad=0.28" if row.rival else "circle,pad=0.22"

@@ -24,8 +24,8 @@ LOSS = ("", "lost", "leaves", "sums", "bias", "holes", "rank", "V", "χ²", "slo
 LEGEND = (
     "disclosed: cells at risk of which a level is unmet; exact: values known exactly; open: not decided in the time; least: the narrowest interval "
     "against its level, at most 1 (–: only distances are promised); misses: sums that no longer add up.",
-    "In %, lost: changes as a share of all values, of the leaves (cells that are no sum), of the sums; bias: of the leaves; holes: cells with no "
-    "single value; χ², slope: the largest change of χ² in two-way slices, and that of a regression on margins. rank: rank correlation; V: the largest "
+    "In %, lost: changes as a share of all values, of the leaves (cells that are no sum), of the sums; bias: of the leaves; holes: cells without a "
+    "value; χ², slope: the largest change of χ² in two-way slices, and that of a regression on margins. rank: rank correlation; V: the largest "
     "change of Cramér's V; s: seconds.",
 )
 """What the columns say."""

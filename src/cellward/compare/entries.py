@@ -53,7 +53,7 @@ def entries_of(given: Iterable[Any] | None, instance: Instance) -> list[Entry]:
             raise InputError(f"methods: {kind_of(one)} is no method; give a method, or a text such as 'round base=5'")
     if not out:
         raise InputError("methods: there is none; give at least one, or leave it out")
-    return list(dict.fromkeys(out))
+    return [one for k, one in enumerate(out) if one not in out[:k]]
 
 
 def read(text: str) -> Entry:

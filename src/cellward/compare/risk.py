@@ -1,21 +1,21 @@
-"""Risk: what attackers get of what is printed, by the audit of our own releases: they know the rule of the method, the public bounds, and that the
-true values add up, whether the printed ones do or not."""
+"""Risk: what attackers get of what is printed: they know the rule of the method, the public bounds, and that the true values add up, whether the
+printed ones do or not. Sums of cells at risk are shown of ours; of rivals they are not attacked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cellward.audit.audit import BAD, DISCLOSED, UNDECIDED, Audit, Protected, audit
+from cellward.audit.region import Region
+from cellward.compare.attack import Attack
+from cellward.compare.rivals.rival import Drawn
 from cellward.instance import Instance
 from cellward.protection import Protection
 from cellward.publication.publication import Publication
-from cellward.risk.attacker import Attacker
 from cellward.solve.alarm import alarm
-from cellward.solve.budget import NO_TIME, Budget
+from cellward.solve.budget import Budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Risk:
     ``asking``: cells of which something is to be kept from somebody. ``unmet``: of these, those of which a level is proven not to be met; ``exact``:
     of those, those whose value is known exactly. ``undecided``: neither shown to be met nor proven not to be. ``narrowest``: the narrowest interval
     against its level, 1 where every level is met, 0 where an end of some interval is the true value itself; None where no intervals are told.
-    ``sums``: whether a sum of cells at risk is given away. ``equations`` that the printed values miss, of ``of_equations``, and the ``largest`` miss
+    ``equations`` that the printed values miss, of ``of_equations``, and the ``largest`` miss
     in the table's units.
     """
 
@@ -34,7 +34,6 @@ class Risk:
     exact: int
     undecided: int
     narrowest: float | None
-    sums: bool
     equations: int
     of_equations: int
     largest: float
@@ -47,7 +46,7 @@ class Risk:
     @property
     def safe(self) -> bool:
         """Nothing is given away, as far as everything is shown."""
-        return not (self.unmet or self.undecided or self.sums)
+        return not (self.unmet or self.undecided)
 
 
 def shown_risk(result: Protection) -> Risk:
@@ -56,68 +55,49 @@ def shown_risk(result: Protection) -> Risk:
     intervals = result.publication.knowledge.intervals
     narrowest = 1.0 if intervals else None
     return Risk(
-        asking=len(_asking(result.instance)), unmet=0, exact=0, undecided=0, narrowest=narrowest, sums=False,
+        asking=len(_asking(result.instance)), unmet=0, exact=0, undecided=0, narrowest=narrowest,
         **_missed(result.instance, result.publication),
     )  # fmt: skip
 
 
-def attacked(source: Protected, budget: Budget) -> Risk:
-    """That of anything printed, attacked for as long as the budget lasts."""
+def attacked(source: Drawn | Protection, budget: Budget) -> Risk:
+    """That of anything printed with intervals, attacked by everyone for as long as the budget lasts."""
     assert source.publication is not None
-    instance, asking = source.instance, _asking(source.instance)
-    if not asking and not instance.sensitivity.sums:
-        none: dict[str, Any] = {"unmet": 0, "exact": 0, "undecided": 0, "narrowest": None, "sums": False}
-        return Risk(asking=0, **none, **_missed(instance, source.publication))
-    left = None if budget.left is None else max(budget.left, NO_TIME)
+    instance, publication = source.instance, source.publication
+    asking = _asking(instance)
+    unmet, exact, open_ = set[int](), set[int](), set[int]()
+    least = 1.0
+    regions = Region.of_each(
+        instance.relations, instance.lower, instance.upper, publication.knowledge, instance.attackers, instance.a
+    )
     with alarm(budget):
-        found = audit(
-            source,
-            cells="sensitive",
-            only_levels=True,
-            time_limit_s=left,
-            threads=budget.threads,
-            seed=budget.seed,
-        )
-    cell, verdict = found.intervals["cell"], found.intervals["verdict"]
-    unmet = np.unique(cell[np.isin(verdict, BAD)])
-    exactly = np.unique(cell[verdict == DISCLOSED])
-    undecided = np.setdiff1d(cell[np.isin(verdict, UNDECIDED)], unmet)
+        for k, (attacker, region) in enumerate(zip(instance.attackers, regions, strict=True)):
+            levels = attacker.asked(instance.sensitivity.levels)
+            left = budget.left
+            part = budget.part(None if left is None else left / (len(regions) - k))
+            attack = Attack.of(region, levels, instance.labels, part)
+            unmet.update(levels.cell[attack.unmet].tolist())
+            exact.update(levels.cell[attack.unmet & attack.exact].tolist())
+            open_.update(levels.cell[~(attack.met | attack.unmet)].tolist())
+            least = min(least, attack.narrowest)
+    undecided = len(open_ - unmet)
     return Risk(
-        asking=len(asking), unmet=len(unmet), exact=len(exactly), undecided=len(undecided),
-        narrowest=narrowest(found, instance, instance.attackers),
-        sums=found.sums is not None and found.sums.protected is False,
-        **_missed(instance, source.publication),
+        asking=len(asking), unmet=len(unmet), exact=len(exact), undecided=undecided,
+        narrowest=least if asking and undecided < len(asking) else None, **_missed(instance, publication),
     )  # fmt: skip
 
 
-def undecided_risk(source: Protected) -> Risk:
+def undecided_risk(source: Drawn) -> Risk:
     """Where there was no time to attack at all."""
-    assert source.publication is not None
     asking = len(_asking(source.instance))
     return Risk(
-        asking=asking, unmet=0, exact=0, undecided=asking, narrowest=None, sums=False,
+        asking=asking,
+        unmet=0,
+        exact=0,
+        undecided=asking,
+        narrowest=None,
         **_missed(source.instance, source.publication),
-    )  # fmt: skip
-
-
-def narrowest(found: Audit, instance: Instance, attackers: Sequence[Attacker]) -> float | None:
-    """The least, over cells and attackers, of what an interval leaves to a side as a part of the level there; at most 1. Open ones do not count."""
-    columns, out = found.intervals, 1.0
-    a = instance.a / 10.0**instance.decimals
-    settled = ~np.isin(columns["verdict"], UNDECIDED)
-    if not settled.any():
-        return None
-    for attacker in attackers:
-        asked = attacker.asked(instance.sensitivity.levels)
-        rows = np.flatnonzero((columns["attacker"] == attacker.name) & settled & np.isin(columns["cell"], asked.cell))
-        at = np.searchsorted(asked.cell, columns["cell"][rows])
-        own = a[columns["cell"][rows]]
-        low, high = own - columns["lower"][rows], columns["upper"][rows] - own
-        for left, level in ((low, asked.lpl), (high, asked.upl), (low + high, asked.spl)):
-            wanted = level[at] / 10.0**instance.decimals
-            ratio = (np.asarray(left, float) / np.where(wanted > 0, wanted, 1))[wanted > 0]
-            out = min(out, max(float(ratio.min(initial=1.0)), 0.0))
-    return out
+    )
 
 
 def _asking(instance: Instance) -> list[int]:

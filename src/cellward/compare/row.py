@@ -88,7 +88,6 @@ class Row:
             "exact",
             "undecided",
             "narrowest",
-            "sums",
             "equations",
             "of_equations",
             "largest",
@@ -130,7 +129,6 @@ RISK_NAMES = {
     "equations": "equations_missed",
     "of_equations": "equations",
     "largest": "largest_miss",
-    "sums": "sums_given_away",
 }
 UTILITY = (
     "loss", "leaves", "margins", "margin_change", "total_change", "bias", "rank", "cramers_v", "chi_square", "slope", "changed", "unprinted",

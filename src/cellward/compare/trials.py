@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from time import perf_counter
 from typing import Any
 
-from cellward.advise.trial import Trials
+from cellward.advise.trial import Trials, most_steps
 from cellward.compare.entries import Entry
 from cellward.compare.risk import Risk, attacked, shown_risk, undecided_risk
 from cellward.compare.rivals.rival import Rival
@@ -95,6 +95,7 @@ class Contest:
 
     def _rival(self, rival: Rival, part: Budget) -> dict[str, Any]:
         """Drawn from the seed, and attacked."""
+        part.enter("attacking")
         with alarm(part):
             drawn = rival.drawn(self.instance, part.seed)
             utility = self._yardstick.measure(drawn.instance, drawn.publication)
@@ -137,5 +138,5 @@ def _open(rows: Iterable[Row]) -> list[Row]:
 
 
 def _steps(found: Protection) -> str:
-    steps = int(found.method.get("steps", 1))
+    steps = most_steps(found)
     return f"it took {steps} steps" if steps > 1 else ""
