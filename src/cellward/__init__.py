@@ -4,6 +4,8 @@ from cellward.advise.advice import Advice
 from cellward.advise.adviser import advise
 from cellward.audit.audit import Audit, audit
 from cellward.audit.certificate import verify
+from cellward.compare.comparer import compare
+from cellward.compare.comparison import Comparison
 from cellward.errors import CellwardError, InputError, SolverError, TimeLimitError, VerificationError
 from cellward.hierarchy import Hierarchy
 from cellward.job import Job
@@ -39,6 +41,7 @@ __all__ = [
     "CellPerturbation",
     "CellSuppression",
     "CellwardError",
+    "Comparison",
     "ControlledAdjustment",
     "ControlledRounding",
     "DisclosureStudy",
@@ -66,6 +69,7 @@ __all__ = [
     "__version__",
     "advise",
     "audit",
+    "compare",
     "link",
     "read",
     "verify",

@@ -13,10 +13,9 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt", "numba"}
 
 # Rooms in the order in which data passes through them; a room imports from earlier ones only. Each is ranked once.
 ROOMS = (
-    "errors", "version", "exact", "files", "notebook",
-    "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry", "convert",
-    "instance", "publication", "objective", "solve", "audit", "protection", "protect", "additive", "advise", "report", "manifest", "outputs",
-    "tauargus.batch", "job", "recheck", "cli",
+    "errors", "version", "exact", "files", "notebook", "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry",
+    "convert", "instance", "publication", "objective", "solve", "audit", "protection", "protect", "additive", "advise", "compare", "report",
+    "manifest", "outputs", "tauargus.batch", "job", "recheck", "server", "client", "cli",
 )  # fmt: skip
 FACADE = {
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
@@ -28,6 +27,7 @@ FACADE = {
 they are called."""
 LATE = {
     "audit/swaps.py": {"table.leaves"},
+    "compare/comparison.py": {"compare.chart"},
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
     "protect/adjustment/cone.py": {"solve.cones"},
     "protect/adjustment/method.py": {"protect.adjustment.attempt", "protect.adjustment.repaired"},

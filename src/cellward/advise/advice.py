@@ -36,12 +36,7 @@ class AdviceRow:
     @property
     def setting(self) -> str:
         """The method with what is chosen of its options."""
-        words = [
-            f"{name.replace('_', ' ')} {_words(one)}"
-            for name, one in options_said(self.method).items()
-            if one is not None
-        ]
-        return ", ".join((self.method.word, *words))
+        return setting_of(self.method)
 
     def texts(self) -> tuple[str, ...]:
         """The row as a table shows it, under :data:`COLUMNS`."""
@@ -148,6 +143,13 @@ def options_said(method: Method) -> dict[str, Any]:
     given = {name: getattr(method, name) for name in options_of(type(method))}
     defaults = {one.name: one.default for one in fields(method)}  # type: ignore[arg-type]
     return {name: _plain(one) for name, one in given.items() if name == "base" or one != defaults[name]}
+
+
+def setting_of(method: Method) -> str:
+    """A method with what is chosen of its options, for a sentence."""
+    given = options_said(method).items()
+    words = [f"{name.replace('_', ' ')} {_words(one)}" for name, one in given if one is not None]
+    return ", ".join((method.word, *words))
 
 
 def said(method: Method) -> str:

@@ -74,6 +74,12 @@ class Trial:
         return replace(public, answer="public only", reason=why)
 
 
+def most_steps(found: Protection) -> int:
+    """The most steps that a release says of any cell."""
+    said = found.method.get("steps", 1)
+    return max(said, default=1) if isinstance(said, list) else int(said)
+
+
 @dataclass(frozen=True, eq=False)
 class Trials:
     """The table, against whom it is protected (None: the public), the time there is, and the secret of draws."""
@@ -90,10 +96,14 @@ class Trials:
 
     def of(self, method: Method, seconds: float | None) -> Trial:
         """Try a method for so many seconds of those that are left; none left: nothing is tried."""
+        return self.with_result(method, seconds)[0]
+
+    def with_result(self, method: Method, seconds: float | None) -> tuple[Trial, Protection | None]:
+        """The same with what came of it, where anything did."""
         left = self.budget.left
         given = min((limit for limit in (seconds, left) if limit is not None), default=None)
         if given is not None and given <= 0:
-            return Trial(method, "undecided", reason="there was no time left to try it")
+            return Trial(method, "undecided", reason="there was no time left to try it"), None
         began = perf_counter()
         try:
             found = method.protect(
@@ -106,19 +116,19 @@ class Trials:
             )
             protects = found.releasable
         except InputError as error:
-            return Trial(method, "refused", perf_counter() - began, reason=str(error))
+            return Trial(method, "refused", perf_counter() - began, reason=str(error)), None
         except KeyboardInterrupt:  # what was found before is still worth saying
             self.budget.stop()
-            return Trial(method, "undecided", perf_counter() - began, reason="it was interrupted")
+            return Trial(method, "undecided", perf_counter() - began, reason="it was interrupted"), None
         except (SolverError, VerificationError, ResourceError) as error:
-            return Trial(method, "undecided", perf_counter() - began, reason=str(error))
+            return Trial(method, "undecided", perf_counter() - began, reason=str(error)), None
         spent = perf_counter() - began
         if found.publication is None:
             answer: Answer = "none exists" if found.status == "infeasible" else "undecided"
             cells = () if found.failure is None else found.failure.cells
-            return Trial(method, answer, spent, reason=found.reason, cells=cells)
+            return Trial(method, answer, spent, reason=found.reason, cells=cells), found
         if not protects:
             why = found.reason or (found.given_away if found.ignore_levels else found.missing)[0]
-            return Trial(method, "undecided", spent, reason=why)
+            return Trial(method, "undecided", spent, reason=why), found
         cost = Cost.of(self.table, found)
-        return Trial(method, "protects", spent, cost, steps=int(found.method.get("steps", 1)))
+        return Trial(method, "protects", spent, cost, steps=most_steps(found)), found

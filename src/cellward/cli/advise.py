@@ -47,7 +47,7 @@ def advise(
 ) -> None:
     """Say what it takes to protect a table: the base, the steps, the distance, what each method costs, and which to use."""
     with spinner(f"reading {source.name}"):
-        table, known = _read(source, attackers, reading, outside=allow_outside)
+        table, known = read_source(source, attackers, reading, outside=allow_outside)
     with spinner(f"trying methods on {table.cells:,} cells"):
         listed = bases if bases in ("round", "any") else [one.strip() for one in bases.split(",")]
         found = look_at(table, attackers=known, bases=listed, time_limit_s=time_limit_s, seed=seed, threads=threads)
@@ -58,7 +58,7 @@ def advise(
         render([advice_section(found, of_job=source.suffix.lower() == ".toml")])
 
 
-def _read(
+def read_source(
     source: Path, attackers: Path | None, reading: dict[str, Any], *, outside: bool
 ) -> tuple[Table, list[Attacker] | None]:
     """The table and against whom it is protected: as a job says, or as for a method."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cellward.cli import advise, audit, convert, key, policy, protect, run, tabulate, verify
+from cellward.cli import advise, audit, compare, convert, key, policy, protect, run, tabulate, verify
 from cellward.cli.exits import BAD_INPUT, DONE, EPILOG, FAILED, INTERRUPTED, die
 from cellward.cli.own_words import own_words
 from cellward.errors import CellwardError, InputError, ResourceError, out_of_memory
@@ -24,6 +24,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "tabulate": tabulate.tabulate,
     "run": run.run,
     "advise": advise.advise,
+    "compare": compare.compare,
     "policy": policy.policy,
     "convert": convert.convert,
     "audit": audit.audit,

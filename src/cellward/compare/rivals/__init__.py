@@ -1,0 +1,1 @@
+"""Rivals: methods of others, drawn and attacked for comparison; none of them makes a release."""
