@@ -15,7 +15,7 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt", "numba"}
 ROOMS = (
     "errors", "version", "exact", "files", "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry", "convert",
     "instance", "publication", "objective", "solve", "audit", "protection", "protect", "additive", "advise", "report", "manifest", "outputs",
-    "tauargus.batch", "job", "recheck", "cli",
+    "tauargus.batch", "job", "recheck", "server", "client", "cli",
 )  # fmt: skip
 FACADE = {
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
@@ -126,7 +126,7 @@ def test_verify_stands_alone():
 
 
 def test_importing_cellward_loads_nothing_heavy():
-    heavy = ("scipy", "highspy", "ortools", "duckdb", "pandas", "polars", "narwhals", "rich")
+    heavy = ("scipy", "highspy", "ortools", "duckdb", "pandas", "polars", "narwhals", "rich", "fastapi", "uvicorn")
     code = f"import cellward, sys; print([m for m in {heavy} if m in sys.modules])"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

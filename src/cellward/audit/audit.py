@@ -23,6 +23,7 @@ from cellward.audit.sums_as_cells import (
 )
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND, Ints
+from cellward.files.frames import frame_of
 from cellward.instance import Instance
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.publication import Publication
@@ -61,11 +62,11 @@ class Intervals(Mapping[str, NDArray[Any]]):
 
     def to_pandas(self) -> Any:
         """A pandas frame."""
-        return _frame("pandas")(self._columns)
+        return frame_of("pandas", self._columns)
 
     def to_polars(self) -> Any:
         """A polars frame."""
-        return _frame("polars")(self._columns)
+        return frame_of("polars", self._columns)
 
     def __repr__(self) -> str:
         return f"Intervals({len(self['cell']):,} rows: {', '.join(self)})"
@@ -466,10 +467,3 @@ def _numbers(ends: list[Any], missing: float) -> NDArray[Any]:
     if all(type(end) is int for end in ends):
         return np.array(ends, np.int64)
     return np.array([missing if end is None else float(end) for end in ends], np.float64)
-
-
-def _frame(package: str) -> Any:
-    try:
-        return __import__(package).DataFrame
-    except ImportError:
-        raise InputError(f"{package} is not installed; install it, or use the columns as they are") from None

@@ -1,12 +1,21 @@
-"""Frames as users hand them in: the index of a pandas Series or frame, back among the columns."""
+"""Frames as users hand them in (the index of a pandas Series or frame, back among the columns) and get them back."""
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cellward.errors import InputError, brief
+
+
+def frame_of(package: str, columns: Mapping[str, Any]) -> Any:
+    """A frame of pandas or polars."""
+    try:
+        return importlib.import_module(package).DataFrame(columns)
+    except ImportError:
+        raise InputError(f"{package} is not installed; install it, or use the columns as they are") from None
 
 
 def with_index(frame: Any, wanted: Sequence[str]) -> Any:
