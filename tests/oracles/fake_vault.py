@@ -26,6 +26,7 @@ CODES = {
         ("S1", "S", 2),
     ],
     "activity": [("Total", None, 0), *((f"A{k:02}", "Total", 1) for k in range(60))],
+    "product": [("Total", None, 0), *((f"P{k:03}", "Total", 1) for k in range(500))],
 }
 DATASET = {
     "name": "firms", "title": "Firms", "records": 1000, "measures": [{"name": "turnover", "unit": "EUR", "decimals": 1}],

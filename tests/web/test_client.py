@@ -55,7 +55,7 @@ def test_what_goes_wrong_is_said_by_kind(rita, server):
     with pytest.raises(RefusedError, match="published tables stand against; take a broader condition") as refused:
         rita.table("firms", "region", where={"activity": ["A13"]})
     assert (refused.value.status, refused.value.code) == (409, "union")
-    with pytest.raises(InputError, match="age: firms has no such dimension; it has region, activity"):
+    with pytest.raises(InputError, match="age: firms has no such dimension; it has region, activity, product"):
         rita.table("firms", "age")
     with pytest.raises(ServerError, match="no such code"):
         rita.table("firms", "region", where={"region": ["Z"]})
