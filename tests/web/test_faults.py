@@ -14,6 +14,7 @@ WRONG = {
     "no token": (401, "token-missing", ("GET", "/v1/datasets")),
     "no such token": (401, "token-unknown", ("GET", "/v1/datasets", "cw_0123456789abcdef_" + "x" * 43)),
     "half a token": (401, "token-unknown", ("GET", "/v1/datasets", "secret")),
+    "no token and no JSON": (401, "token-missing", ("POST", ASK, None, b"{")),
     "no such address": (404, "unknown-address", ("GET", "/v2/nothing", "rita")),
     "a slash too many": (404, "unknown-address", ("GET", "/v1/datasets/", "rita")),
     "no such dataset": (404, "dataset", ("POST", "/v1/datasets/none/tables", "rita", table())),

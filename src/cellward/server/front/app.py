@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from cellward.errors import brief, printable
 from cellward.server.front import lists, tables
 from cellward.server.front.fault import Fault
-from cellward.server.front.front import BEARER, Front, TheFront, ThePerson, one
+from cellward.server.front.front import Front, TheFront, ThePerson, for_holders, one
 from cellward.server.front.page import PAGE_POLICY, page_of
 from cellward.server.front.rights import needs
 from cellward.server.front.schemas import OF_ONE, answers
@@ -49,7 +49,9 @@ def application(front: Front) -> FastAPI:
     app.include_router(lists.router)
     app.include_router(tables.router)
     app.get("/health", responses=OF_ONE, tags=["state"])(health)
-    app.get("/metrics", responses=answers((), 200), tags=["state"], dependencies=[BEARER])(metrics)
+    holders = for_holders()
+    holders.get("/metrics", responses=answers((), 200), tags=["state"])(metrics)
+    app.include_router(holders)
     for address in ("/", "/docs"):
         app.get(address, include_in_schema=False)(docs)
     app.exception_handler(Fault)(_told)

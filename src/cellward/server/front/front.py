@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import Depends, Request, Security
+from fastapi import APIRouter, Depends, Request, Security
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 
 from cellward.server.front.answer import Answer
@@ -97,13 +98,33 @@ def front_of(request: Request) -> Front:
     return front
 
 
-async def person_of(request: Request, front: Annotated[Front, Depends(front_of)]) -> Person:
+class ForHolders(APIRoute):
+    """An address for holders of a token: whose request it is, is asked before anything of it is looked at."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What answers."""
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            person = await front_of(request).rights.person(request.headers.get("authorization"))
+            request.scope["cellward"].who = person.name
+            request.state.person = person
+            return await handle(request)
+
+        return answer
+
+
+def person_of(request: Request) -> Person:
     """Whose request it is."""
-    person = await front.rights.person(request.headers.get("authorization"))
-    request.scope["cellward"].who = person.name
+    person: Person = request.state.person
     return person
+
+
+def for_holders(prefix: str = "") -> APIRouter:
+    """Addresses for holders of a token."""
+    bearer = HTTPBearer(auto_error=False, description="A token of cellward token add.")
+    return APIRouter(prefix=prefix, route_class=ForHolders, dependencies=[Security(bearer)])
 
 
 TheFront = Annotated[Front, Depends(front_of)]
 ThePerson = Annotated[Person, Depends(person_of)]
-BEARER = Security(HTTPBearer(auto_error=False, description="A token of cellward token add."))

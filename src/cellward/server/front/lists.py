@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from fastapi.responses import Response
 
 from cellward.server.front.fault import Fault
-from cellward.server.front.front import BEARER, TheFront, ThePerson, one, page
+from cellward.server.front.front import TheFront, ThePerson, for_holders, one, page
 from cellward.server.front.rights import needs
 from cellward.server.front.schemas import OF_A_LIST, OF_ONE, Name
 from cellward.server.front.vault_line import part
 
-router = APIRouter(prefix="/v1", dependencies=[BEARER])
+router = for_holders("/v1")
 
 Offset = Annotated[int, Query(ge=0, le=1_000_000_000, description="How many entries are left out.")]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="How many entries are wanted.")]

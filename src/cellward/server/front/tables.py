@@ -9,19 +9,19 @@ import secrets
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Request
+from fastapi import Header, Path, Request
 from fastapi.responses import Response
 
 from cellward.server.front.answer import IDENTITY, Answer
 from cellward.server.front.fault import Fault, told_by_the_vault
-from cellward.server.front.front import BEARER, Front, TheFront, ThePerson, accepted, one
+from cellward.server.front.front import Front, TheFront, ThePerson, accepted, for_holders, one
 from cellward.server.front.lists import Dataset
 from cellward.server.front.people import Person
 from cellward.server.front.schemas import OF_A_TABLE, OF_ONE, Asked, answers
 from cellward.server.front.twins import wanted
 from cellward.server.front.writers import TABLE_FORMS
 
-router = APIRouter(prefix="/v1", dependencies=[BEARER], tags=["tables"])
+router = for_holders("/v1")
 
 WAIT = re.compile(r"(?:^|[,;\s])wait=([0-9]{1,4})(?:$|[,;\s])")
 KEY = Annotated[
@@ -35,7 +35,7 @@ KEY = Annotated[
 PREFER = Annotated[str | None, Header(max_length=200, description="respond-async, or wait=SECONDS.")]
 
 
-@router.post("/datasets/{name}/tables", responses=answers(TABLE_FORMS, 200, 201, 202), status_code=201)
+@router.post("/datasets/{name}/tables", responses=answers(TABLE_FORMS, 201, 202), status_code=201, tags=["tables"])
 async def ask(
     request: Request,
     front: TheFront,
@@ -61,7 +61,7 @@ async def ask(
     return await front.table(request, answer, headers, 201)
 
 
-@router.get("/requests/{number}", responses=OF_ONE)
+@router.get("/requests/{number}", responses=OF_ONE, tags=["tables"])
 async def look_after(request: Request, front: TheFront, person: ThePerson, number: str) -> Response:
     """How an ask of yours stands that took long."""
     kept = front.waiting.find(number)
@@ -74,7 +74,7 @@ async def look_after(request: Request, front: TheFront, person: ThePerson, numbe
     return one(request, {"status": "done", "address": f"/v1/tables/{kept.table.result()}"})
 
 
-@router.get("/tables/{number}", responses=OF_A_TABLE)
+@router.get("/tables/{number}", responses=OF_A_TABLE, tags=["tables"])
 async def table(
     request: Request, front: TheFront, person: ThePerson, number: Annotated[str, Path(max_length=80)]
 ) -> Response:
