@@ -15,7 +15,7 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt", "numba"}
 ROOMS = (
     "errors", "version", "exact", "files", "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry", "convert",
     "instance", "publication", "objective", "solve", "audit", "protection", "protect", "additive", "advise", "report", "manifest", "outputs",
-    "tauargus.batch", "job", "recheck", "cli",
+    "tauargus.batch", "job", "recheck", "server", "cli",
 )  # fmt: skip
 FACADE = {
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
