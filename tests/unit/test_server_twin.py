@@ -75,7 +75,6 @@ def test_every_cell_at_risk_is_at_least_its_level_away(tmp_path, seed):
     near, risky = judged(rows, twin.part, amounts(rows, twin.part, twin.parts), twin.value[0])
     assert risky > 60
     assert near == []
-    assert twin.missed == (frozenset(), frozenset())
     assert (twin.value >= 0).all()
 
 
@@ -139,7 +138,7 @@ def test_the_file_of_a_twin_is_sealed(tmp_path):
     assert file.stat().st_mode & 0o077 == 0
     again = read_twin(file, key)
     assert all((getattr(twin, name) == getattr(again, name)).all() for name in ("low", "high", "part", "value"))
-    assert (again.missed, again.names, again.rules) == (twin.missed, twin.names, twin.rules)
+    assert (again.names, again.rules, again.codes) == (twin.names, twin.rules, twin.codes)
     other = read_key(write_new_key(tmp_path / "other.txt"))
     for data, own in ((file.read_bytes(), other), (file.read_bytes()[:-9], key), (b"", key)):
         (tmp_path / "u.npz").write_bytes(data)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 Halves = NDArray[np.uint64]
 NUMBER_BYTES = 16
 MODULUS = 1 << 128
-_LOW = (1 << 64) - 1
 
 
 def numbers_of_records(key: bytes, names: Iterable[str]) -> tuple[Halves, Halves]:
@@ -41,8 +40,3 @@ def numbers_of_records(key: bytes, names: Iterable[str]) -> tuple[Halves, Halves
 def joined(low: int, high: int) -> int:
     """The identity of which these are the sums of the lower and the upper halves."""
     return (low + (high << 64)) % MODULUS
-
-
-def halves(identity: int) -> tuple[int, int]:
-    """An identity taken apart."""
-    return identity & _LOW, identity >> 64

@@ -12,7 +12,6 @@ import numpy as np
 
 from cellward.errors import InputError
 from cellward.files.whole import write_whole
-from cellward.server.vault.numbers import halves, joined
 from cellward.server.vault.twin.build import Twin
 
 FORM = 1
@@ -20,7 +19,6 @@ FORM = 1
 
 def write_twin(path: Path, twin: Twin, key: bytes) -> Path:
     """Write the file; its owner alone can read it."""
-    missed = [(j, *halves(one)) for j, own in enumerate(twin.missed) for one in sorted(own)]
     arrays = {
         "form": np.array([FORM]),
         "low": twin.low,
@@ -30,7 +28,6 @@ def write_twin(path: Path, twin: Twin, key: bytes) -> Path:
         "decimals": np.array(twin.decimals),
         "names": np.array(twin.names),
         "said": np.array([twin.rules, twin.codes]),
-        "missed": np.array(missed, np.uint64).reshape(-1, 3),
     }
     out = io.BytesIO()
     np.savez_compressed(out, seal=_seal(arrays, key), **arrays)  # type: ignore[arg-type]
@@ -51,12 +48,9 @@ def read_twin(path: Path, key: bytes) -> Twin | None:
     if seal is None or not hmac.compare_digest(_seal(arrays, key).tobytes(), seal.tobytes()):
         raise refused
     names = tuple(map(str, arrays["names"]))
-    missed: list[set[int]] = [set() for _ in names]
-    for j, low, high in arrays["missed"].tolist():
-        missed[j].add(joined(low, high))
     return Twin(
         arrays["low"], arrays["high"], arrays["part"], arrays["value"], tuple(arrays["decimals"].tolist()), names,
-        tuple(map(frozenset, missed)), *map(str, arrays["said"]),
+        *map(str, arrays["said"]),
     )  # fmt: skip
 
 
