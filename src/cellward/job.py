@@ -109,7 +109,7 @@ class Job:
         if not isinstance(manual, list):
             raise InputError("[manual]: write [[manual]], once for each decision")
         for k, decision in enumerate(manual, start=1):
-            _refuse_unknown(decision, _MANUAL, f"[[manual]] {k}")
+            refuse_unknown(decision, _MANUAL, f"[[manual]] {k}")
         wrong = {"microdata": "names", "table": "query"}[self.kind]
         if wrong in self.said["input"]:
             raise InputError(f"[input] {wrong}: not known for kind = {self.kind!r}; leave it out")
@@ -164,7 +164,7 @@ class Job:
         section = self.said.get(name, {})
         if not isinstance(section, dict):
             raise InputError(f"{name}: write it as a section, [{name}]")
-        _refuse_unknown(section, keys, f"[{name}]")
+        refuse_unknown(section, keys, f"[{name}]")
 
     # ---- what the job says -----------------------------------------------------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class Job:
                 f"{where}: give a file (.hrc or a table), or {{file = …, levels = […]}}, or {{file = …, child = …, parent = …}}"
             )
         keys = {"file": _TEXT, "levels": _LIST, "lead": _TEXT, **dict.fromkeys(("child", "parent", "grouping"), _TEXT)}
-        _refuse_unknown(given, keys, where)
+        refuse_unknown(given, keys, where)
         options = {key: value for key, value in given.items() if key != "file"}
         if "file" not in given and not options.keys() & {"levels", "child", "parent"}:
             raise InputError(
@@ -364,7 +364,7 @@ class Job:
         for entry in section.get("levels", []):
             if not isinstance(entry, dict) or "cell" not in entry:
                 raise InputError("[risk] levels: write each as {cell = [codes], lpl = …, upl = …, spl = …}")
-            _refuse_unknown(entry, ("cell", "lpl", "upl", "spl"), "[risk] levels")
+            refuse_unknown(entry, ("cell", "lpl", "upl", "spl"), "[risk] levels")
             if cell_of(entry["cell"]) in levels:
                 raise InputError(f"[risk] levels: {entry['cell']} is named twice; name it once")
             levels[cell_of(entry["cell"])] = tuple(entry.get(side, 0) for side in ("lpl", "upl", "spl"))
@@ -418,7 +418,8 @@ class Job:
         return files if kept is None else [*files, kept]
 
 
-def _refuse_unknown(section: Any, known: Iterable[str] | Mapping[str, tuple[type, ...]], where: str) -> None:
+def refuse_unknown(section: Any, known: Iterable[str] | Mapping[str, tuple[type, ...]], where: str) -> None:
+    """Refuse a key that is not known in this section, or whose value is of another kind."""
     if not isinstance(section, dict):
         raise InputError(f"{where}: write it as a table of names and values")
     names = list(known)

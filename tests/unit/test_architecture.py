@@ -127,7 +127,7 @@ def test_verify_stands_alone():
 
 
 def test_importing_cellward_loads_nothing_heavy():
-    heavy = ("scipy", "highspy", "ortools", "duckdb", "pandas", "polars", "narwhals", "rich")
+    heavy = ("scipy", "highspy", "ortools", "duckdb", "pandas", "polars", "narwhals", "rich", "fastapi", "uvicorn")
     code = f"import cellward, sys; print([m for m in {heavy} if m in sys.modules])"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

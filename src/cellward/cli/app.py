@@ -11,7 +11,21 @@ from typing import Annotated, Any
 
 import typer
 
-from cellward.cli import advise, audit, compare, convert, key, policy, protect, run, tabulate, verify
+from cellward.cli import (
+    advise,
+    audit,
+    compare,
+    convert,
+    key,
+    ledger,
+    policy,
+    protect,
+    run,
+    serve,
+    tabulate,
+    token,
+    verify,
+)
 from cellward.cli.exits import BAD_INPUT, DONE, EPILOG, FAILED, INTERRUPTED, die
 from cellward.cli.own_words import own_words
 from cellward.errors import CellwardError, InputError, ResourceError, out_of_memory
@@ -29,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "convert": convert.convert,
     "audit": audit.audit,
     "verify": verify.verify,
+    "serve": serve.serve,
 }
 """The commands that are of no method."""
 
@@ -47,6 +62,8 @@ def build() -> typer.Typer:
     for name, command in COMMANDS.items():
         app.command(name)(_heard(command))
     app.add_typer(key.app, name="key")
+    app.add_typer(ledger.app, name="ledger")
+    app.add_typer(token.app, name="token")
     return app
 
 

@@ -54,11 +54,11 @@ def build_from_microdata(
         for name in roles.wanted:
             source.column(name)
         leaves = read_leaves(source, roles)
-        return build_from_leaves(leaves, roles, _Places(source, roles), threads)
+        return build_from_leaves(leaves, roles, Places(source, roles), threads)
 
 
 @dataclass(frozen=True)
-class _Places:
+class Places:
     """Finds the first record with a code, for the sentence that refuses it."""
 
     source: Source
@@ -78,7 +78,7 @@ def build_from_leaves(leaves: LeafStates, roles: Roles, places: Any, threads: in
     dims = roles.formula.dims
     axes, number = zip(
         *(
-            _axis(roles, dim, texts, places, blank=bool((leaves.leaf[k] < 0).any()))
+            axis_of(roles, dim, texts, places, blank=bool((leaves.leaf[k] < 0).any()))
             for k, (dim, texts) in enumerate(zip(dims, leaves.codes, strict=True))
         ),
         strict=True,
@@ -138,7 +138,7 @@ def _labels(lattice: Lattice, code: Ints) -> Labels:
     return replace(of(range(len(axes)), np.arange(code.shape[1])), tables=tuple(tables))
 
 
-def _axis(roles: Roles, dim: str, texts: tuple[str, ...], places: Any, *, blank: bool) -> tuple[Axis, Ints]:
+def axis_of(roles: Roles, dim: str, texts: tuple[str, ...], places: Any, *, blank: bool) -> tuple[Axis, Ints]:
     """A dimension's codes and sums, and for each text that occurs (and last, for no text) its code; −1 drops the record."""
     policy, total = roles.missing_of(dim), roles.total_of(dim)
     declared = set((roles.missing_codes or {}).get(dim, ()))

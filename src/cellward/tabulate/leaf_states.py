@@ -87,7 +87,7 @@ class RecordNames(Sequence[str]):
 
 def read_leaves(source: Source, roles: Roles) -> LeafStates:
     """Add the records up by bottom codes, exactly."""
-    numbers = _numbers(source, roles)
+    numbers = numbers_of(source, roles)
     requests = _requests(source, roles)
     if roles.contributor is None and roles.holding is None:
         return _by_record(source, roles, numbers, requests)
@@ -95,7 +95,7 @@ def read_leaves(source: Source, roles: Roles) -> LeafStates:
 
 
 @dataclass(frozen=True)
-class _SqlNumbers:
+class SqlNumbers:
     """SQL of a record's contribution (unweighted and weighted) in one common unit."""
 
     x: str
@@ -117,7 +117,8 @@ def _ones(source: Source, decimals: int) -> Amounts:
     return Amounts(f"CAST({10**decimals} AS BIGINT)", decimals, fits(source, "counts", 1, decimals), 0, 0, records)
 
 
-def _numbers(source: Source, roles: Roles) -> _SqlNumbers:
+def numbers_of(source: Source, roles: Roles) -> SqlNumbers:
+    """The contributions of the records, exact; refused where one is missing or negative and nobody said what that means."""
     measure = (
         _ones(source, roles.decimals or 0)
         if roles.measure is None
@@ -142,7 +143,7 @@ def _numbers(source: Source, roles: Roles) -> _SqlNumbers:
     dropped = measure.blanks if condition else 0
     negative = record is not None  # what is rounded to zero is not negative
     if roles.weight is None:
-        return _SqlNumbers(x, x, measure.places, measure.largest, negative, False, measure.records, dropped, condition)
+        return SqlNumbers(x, x, measure.places, measure.largest, negative, False, measure.records, dropped, condition)
     weight = amounts(source, roles.weight, decimals=None, mark=roles.decimal, role="weight")
     for wrong, what in ((weight.blanks, "IS NULL"), (weight.negatives, "< 0")):
         if wrong:
@@ -163,7 +164,7 @@ def _numbers(source: Source, roles: Roles) -> _SqlNumbers:
     most = max(measure.largest * finer, measure.largest * weight.largest * finer // 10**weight.places)
     if most > LARGEST:
         raise too_large(source, roles.measure or "counts", most, decimals)
-    return _SqlNumbers(
+    return SqlNumbers(
         scaled,
         f"CAST({product} AS BIGINT)",
         decimals,
@@ -176,7 +177,7 @@ def _numbers(source: Source, roles: Roles) -> _SqlNumbers:
     )
 
 
-def _base(source: Source, roles: Roles, numbers: _SqlNumbers, unit: str) -> str:
+def _base(source: Source, roles: Roles, numbers: SqlNumbers, unit: str) -> str:
     """The records as codes, contributions, unit and request."""
     columns = []
     for k, dim in enumerate(roles.formula.dims):
@@ -205,7 +206,7 @@ def _by_name(source: Source, roles: Roles) -> str:
     """Whose record it is, as text: the holding, else the contributor, else the record by itself."""
     empty = "trim({0})" if roles.spelling == "folded" else "{0}"
     named = [
-        f"CASE WHEN {empty.format(_names_as_text(source, name))} <> '' THEN '{mark}' || {_names_as_text(source, name)} END"
+        f"CASE WHEN {empty.format(names_as_text(source, name))} <> '' THEN '{mark}' || {names_as_text(source, name)} END"
         for mark, name in (("h", roles.holding), ("c", roles.contributor))
         if name is not None
     ]
@@ -274,7 +275,7 @@ def _renumbered(source: Source, rows: Sequence[str], order: str) -> list[str]:
     return [f"(SELECT b.* REPLACE (u.unit AS unit) FROM {each} b JOIN {spelt} u ON b.unit = u.name)" for each in rows]
 
 
-def _names_as_text(source: Source, name: str) -> str:
+def names_as_text(source: Source, name: str) -> str:
     """A column of names as text; whole numbers that a library keeps as doubles, because some are missing, are written without decimals."""
     column = source.column(name)
     if source.type_of(name) not in ("DOUBLE", "FLOAT"):
@@ -285,7 +286,7 @@ def _names_as_text(source: Source, name: str) -> str:
 
 def _request(source: Source, name: str) -> str:
     """A column of request codes as text, NULL where nothing is asked."""
-    return f"nullif(nullif(trim({_names_as_text(source, name)}), ''), '0')"
+    return f"nullif(nullif(trim({names_as_text(source, name)}), ''), '0')"
 
 
 def _requests(source: Source, roles: Roles) -> tuple[str, ...]:
@@ -311,7 +312,7 @@ def packing(largest: int, units: int) -> tuple[str, int]:
     return ("BIGINT" if max(largest, 1).bit_length() + bits <= 62 else "HUGEINT"), bits
 
 
-def _by_record(source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple[str, ...]) -> LeafStates:
+def _by_record(source: Source, roles: Roles, numbers: SqlNumbers, requests: tuple[str, ...]) -> LeafStates:
     base = _base(source, roles, numbers, "rn - 1")
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     kind, bits = packing(numbers.largest, numbers.records)
@@ -333,7 +334,7 @@ def _by_record(source: Source, roles: Roles, numbers: _SqlNumbers, requests: tup
     )  # fmt: skip
 
 
-def _by_unit(source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple[str, ...]) -> LeafStates:
+def _by_unit(source: Source, roles: Roles, numbers: SqlNumbers, requests: tuple[str, ...]) -> LeafStates:
     dims = [f"d{k}" for k in range(len(roles.formula.dims))]
     listed = ", ".join(dims)
     run = source.run
@@ -398,7 +399,7 @@ def _by_unit(source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple
 
 
 def _fetch(
-    source: Source, roles: Roles, numbers: _SqlNumbers, requests: tuple[str, ...], bits: int
+    source: Source, roles: Roles, numbers: SqlNumbers, requests: tuple[str, ...], bits: int
 ) -> tuple[tuple[tuple[str, ...], ...], Ints, States]:
     """The leaf table as arrays, its codes as numbers of the texts in order."""
     run, d, k = source.run, len(roles.formula.dims), roles.largest

@@ -1,0 +1,1 @@
+"""The on-line table server: vault, front and ledger."""
