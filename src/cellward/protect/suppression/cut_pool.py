@@ -59,7 +59,7 @@ class CutPool:
         """Take cuts in, and say how many are new; ``against``: only those that these x do not keep."""
         many = 0
         for cut in cuts:
-            made = self._derive.derive(self.content(cut))
+            made = self.derive(cut)
             if made is None:
                 continue
             if against is not None and _slack(made, against) >= -HAIR * max(made.least, 1):
@@ -72,6 +72,10 @@ class CutPool:
                 many += 1
                 self.refuted |= sum(coef for coef in made.row.values() if coef > 0) < made.least
         return many
+
+    def derive(self, cut: CapacityCut) -> DerivedCut | None:
+        """A cut as a verifier derives it; None where it says nothing."""
+        return self._derive.derive(self.content(cut))
 
     def covers(self, x: Floats) -> Iterator[CapacityCut]:
         """Of each cut with room for it: the cells that these x withhold furthest, as long as the others are asked for anything, count as withheld.

@@ -19,6 +19,7 @@ from cellward.protect.suppression.cut_pool import CutPool, Relaxed
 from cellward.protect.suppression.demand import Demand
 from cellward.protect.suppression.equation_cuts import bridges, equation_cuts, lone_cells
 from cellward.protect.suppression.master import Best, Master, strengthened
+from cellward.protect.suppression.merging import Merged
 from cellward.protect.suppression.problem import Pattern, SuppressionProblem
 from cellward.protect.suppression.separation import Separation
 from cellward.publication.withheld import Withheld
@@ -48,8 +49,18 @@ MANY = 150_000
 
 
 def search(problem: SuppressionProblem, budget: Budget) -> Pattern:
-    """A safe pattern, each level of which is shown exactly, with a bound."""
-    return _Search(problem, budget).run()
+    """A safe pattern, each level of which is shown exactly, with a bound; of a problem in which cells tied to each other are one, where there are
+    such."""
+    merged = Merged.of(problem)
+    if merged is None:
+        return _Search(problem, budget).run()
+    found = merged.taken_back(_Search(merged.problem, budget.counting(float(merged.constant), 1.0)).run())
+    if found.status == "infeasible":
+        proof = CutPool(problem)
+        proof.add(found.cuts)
+        if not proof.refuted:
+            return _Search(problem, budget).run()
+    return found
 
 
 class _Search:
