@@ -18,6 +18,7 @@ from cellward.errors import InputError
 from cellward.exact import Ints, Numbers, finer, freeze
 from cellward.risk.alike import merged
 from cellward.risk.attacker import Attacker, check_attackers
+from cellward.risk.findings import Findings
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
@@ -148,6 +149,8 @@ class Instance:
     attackers: tuple[Attacker, ...] = (Attacker.external(),)
     beyond: int = 0
     """Decimals more than those of the table that it was made of."""
+    findings: Findings | None = None
+    """Why cells are at risk, where rules found them, by the cells' numbers in the table that it was made of."""
 
     @staticmethod
     def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:
@@ -197,6 +200,7 @@ class Instance:
             sensitivity=table.sensitivity,
             labels=table.labels,
             attackers=_with_the_public(table, attackers),
+            findings=table.findings,
         )
 
     def __post_init__(self) -> None:

@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from cellward.cli.finish import finish
-from cellward.cli.options import AS_JSON, ATTACKERS, SHOW, Options, in_panel, with_options
+from cellward.cli.options import (
+    AS_JSON,
+    ATTACKERS,
+    NO_REPORT,
+    REPORT,
+    SHOW,
+    Options,
+    in_panel,
+    report_wished,
+    with_options,
+)
 from cellward.cli.progress import best_of, told
 from cellward.cli.reading import hierarchy_files, read_table, reads_a_table
 from cellward.formats.attackers import read_attackers
@@ -16,6 +26,7 @@ from cellward.outputs import KEPT, further_files, key_for, summary, write_output
 from cellward.protect.method import Method
 from cellward.protect.methods import flag_of, from_texts
 from cellward.protect.option import Option, options_of, text_by_level
+from cellward.report.written import PLAIN
 from cellward.solve.alarm import alarm
 from cellward.solve.budget import Budget
 
@@ -61,11 +72,13 @@ def command(method: type[Method]) -> Callable[..., None]:
         threads: Annotated[int, typer.Option(help="Solver threads.")] = 1,
         as_json: Annotated[bool, AS_JSON] = False,
         show: Annotated[bool, SHOW] = False,
+        report: Annotated[str | None, REPORT] = None,
+        no_report: Annotated[bool, NO_REPORT] = False,
         *,
         choosing: dict[str, Any],
         reading: dict[str, Any],
     ) -> None:
-        chosen = from_texts(method, choosing)
+        chosen, wished = from_texts(method, choosing), report_wished(report, no_report=no_report)
         secret = key_for(out, None if key_file is None else read_key(key_file))
         budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed)
         with alarm(budget):
@@ -85,9 +98,8 @@ def command(method: type[Method]) -> Callable[..., None]:
                     **hierarchy_files(reading),
                 }
                 more = further_files(table, result, ranges=chosen.publishes_ranges)
-                return write_outputs(
-                    result, out, summary(result, verified=True, table=table), more, inputs=files, budget=budget
-                )
+                facts = summary(result, verified=True, table=table)
+                return write_outputs(result, out, facts, more, inputs=files, budget=budget, report=wished or PLAIN)
 
             finish(result, table, out, write, budget, as_json=as_json, show=show)
         if key_file is None and secret is not None and not as_json:
