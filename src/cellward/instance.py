@@ -18,6 +18,7 @@ from cellward.errors import InputError
 from cellward.exact import Ints, Numbers, finer, freeze
 from cellward.risk.alike import merged
 from cellward.risk.attacker import Attacker, check_attackers
+from cellward.risk.findings import Findings
 from cellward.table.labels import Labels
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
@@ -150,6 +151,8 @@ class Instance:
     """How many stand behind each cell, where that is known; for people to look at."""
     beyond: int = 0
     """Decimals more than those of the table that it was made of."""
+    findings: Findings | None = None
+    """Why cells are at risk, where rules found them, by the cells' numbers in the table that it was made of."""
 
     @staticmethod
     def of(table: Table, *, weights: Weights = None, attackers: Iterable[Attacker] | None = None) -> Instance:
@@ -200,6 +203,7 @@ class Instance:
             labels=table.labels,
             attackers=_with_the_public(table, attackers),
             frequency=table.frequency,
+            findings=table.findings,
         )
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,7 @@ from cellward.registry import check_target
 from cellward.registry import read as read_table
 from cellward.registry import write as write_table
 from cellward.report.sections.findings import findings_csv
+from cellward.report.written import PLAIN, check_wish
 from cellward.risk.attacker import Attacker, Cell
 from cellward.risk.manual import Manual
 from cellward.risk.policy import BUILT_IN, Policy
@@ -61,7 +62,7 @@ _MANUAL = {"cells": _LIST, "reason": _TEXT, "status": _TEXT, "percent": _NUMBER,
 _ATTACKERS = {"respondents": _WHOLE, "coalitions": _FLAG, "whole": _FLAG, "file": _TEXT}
 _PROTECTION = {"name": _TEXT, "weights": (str, dict), "time_limit_s": _NUMBER}
 """What [method] says besides the method's own options."""
-_OUTPUT = {"folder": _TEXT, "table": _TEXT, "key_file": _TEXT, "seed": _WHOLE, "threads": _WHOLE}
+_OUTPUT = {"folder": _TEXT, "table": _TEXT, "key_file": _TEXT, "seed": _WHOLE, "threads": _WHOLE, "report": (str, bool)}
 _OUTPUT |= {"formats": _LIST, "title": _TEXT, "footnotes": _LIST}
 _SECTIONS = ("job", "input", "roles", "hierarchies", "risk", "manual", "attackers", "method", "output")
 
@@ -120,7 +121,7 @@ class Job:
                 raise InputError(f"[{section}]: there is no {key} {what}; name it")
         if "dims" not in self.said["roles"]:
             raise InputError("[roles]: there is no dims; name the dimension columns")
-        self.method, self.formats  # noqa: B018 (their mistakes are told first)
+        self.method, self.formats, self.report  # noqa: B018 (their mistakes are told first)
         self._check_outputs()
 
     def _check_method(self) -> None:
@@ -274,9 +275,8 @@ class Job:
         """The rules of the policy, those written beside it, and the decisions by hand."""
         section = self.said.get("risk", {})
         found: list[Rule] = []
-        if "policy" in section:
-            named = section["policy"]
-            found += self._policy(Policy.named(named if named in BUILT_IN else self._beside(named)))
+        if self.policy is not None:
+            found += self.policy.rules
         elif "policy_sha256" in section:
             raise InputError("[risk] policy_sha256: there is no policy that it could be of; name the policy too")
         found += [read_rule(text) for text in _texts(section.get("rules", []), "[risk] rules")]
@@ -286,15 +286,21 @@ class Job:
             found.append(Manual(cells, **options))
         return tuple(found)
 
-    def _policy(self, policy: Policy) -> tuple[Rule, ...]:
-        """The rules of a policy, if it is the very one that the job demands."""
-        demanded = self.said["risk"].get("policy_sha256")
+    @cached_property
+    def policy(self) -> Policy | None:
+        """The policy that it names, if it is the very one that the job demands."""
+        section = self.said.get("risk", {})
+        if "policy" not in section:
+            return None
+        named = section["policy"]
+        policy = Policy.named(named if named in BUILT_IN else self._beside(named))
+        demanded = section.get("policy_sha256")
         if demanded is not None and f"sha256:{demanded.removeprefix('sha256:').lower()}" != policy.digest:
             raise InputError(
                 f"[risk] policy_sha256: the policy {policy.name} is another than the job demands, its name and rules give {policy.digest}; "
                 "restore the policy, or agree on the new one and write its hash here"
             )
-        return policy.rules
+        return policy
 
     @property
     def key(self) -> bytes | None:
@@ -311,6 +317,14 @@ class Job:
     def names_key(self) -> bool:
         """Whether the job says where the secret is."""
         return "key_file" in self._output
+
+    @property
+    def report(self) -> str:
+        """What report the folder gets."""
+        try:
+            return check_wish(self._output.get("report", PLAIN))
+        except InputError as error:
+            raise InputError(f"[output] {error}") from None
 
     @property
     def method(self) -> Method | None:
@@ -349,7 +363,12 @@ class Job:
                 table = Table.from_microdata(self.source, **reading, threads=self._output.get("threads"), **given)
             budget.enter("finding cells at risk")
             exceptions = {"waivers": self._waivers(), **self._exceptions()}
-            return table.find(*self.rules, **exceptions) if self.rules or any(exceptions.values()) else table
+            if not self.rules and not any(exceptions.values()):
+                return table
+            found = table.find(*self.rules, **exceptions)
+            if self.policy is None or found.findings is None:
+                return found
+            return replace(found, findings=replace(found.findings, policies=(self.policy,)))
 
     def _waivers(self) -> list[str]:
         given = self.said.get("risk", {}).get("waivers", [])
@@ -406,13 +425,17 @@ class Job:
         file = self._output.get("table")
         return None if file is None else write_table(table, self._beside(file))
 
-    def write(self, table: Table, protection: Protection, budget: Budget | None = None) -> list[Path]:
-        """Write the folder: the release and its proof, and why cells were at risk."""
+    def write(
+        self, table: Table, protection: Protection, budget: Budget | None = None, *, report: str | None = None
+    ) -> list[Path]:
+        """Write the folder: the release and its proof, why cells were at risk, and the report; ``report``: another one than the job says."""
         job = {"name": self.name, "file": self.path.name, "sha256": self.digest, "input_sha256": hash_of(self.source)}
         more = {} if table.findings is None else {"findings.csv": findings_csv(table)}
         more |= further_files(table, protection, ranges=self.method is not None and self.method.publishes_ranges)
         facts = {**summary(protection, verified=True, table=table), "job": job}
-        files = write_outputs(protection, self.folder, facts, more, self.inputs, budget, self.formats)
+        files = write_outputs(
+            protection, self.folder, facts, more, self.inputs, budget, self.formats, report or self.report
+        )
         with after_writing(self.folder):
             kept = self.write_table(table)
         return files if kept is None else [*files, kept]

@@ -22,6 +22,7 @@ from cellward.report.sections.made_additive import made_additive_csv
 from cellward.report.sections.outcome import notes
 from cellward.report.sections.ranges import ranges_csv
 from cellward.report.sections.statuses import statuses_csv
+from cellward.report.written import PLAIN, PUBLIC_REPORT, REPORT, folder_reports
 from cellward.solve.alarm import WRITING
 from cellward.solve.budget import Budget
 from cellward.table.table import Table
@@ -35,9 +36,11 @@ FILES = {
     "findings.csv": "confidential: why cells are at risk",
     "made_additive.csv": "confidential: what was moved so that the table adds up",
     "statuses.csv": "confidential: what each cell is withheld for",
+    REPORT: "confidential: everything for those who sign",
     MANIFEST: "confidential: hashes of inputs and outputs",
     STATEMENT: "public",
     VALUES: "public",
+    PUBLIC_REPORT: "public: how to read the table",
     "ranges.csv": "public: what anybody can work out",
     **{f"release{export.suffix}": "public" for export in EXPORTS},
 }
@@ -144,10 +147,12 @@ def write_outputs(
     inputs: Mapping[str, Path] | None = None,
     budget: Budget | None = None,
     formats: Formats = Formats(),
+    report: str = PLAIN,
 ) -> list[Path]:
     """Write the folder, which takes the place of an earlier one in a single step; ``more``: further files.
 
-    ``inputs``: the files that it was made of, for the manifest. ``budget``: of the job, which is told of the phases.
+    ``inputs``: the files that it was made of, for the manifest. ``budget``: of the job, which is told of the phases. ``report``: ``plain`` (the
+    internal report without pictures), ``internal`` (with them), ``public`` (the public one beside it) or ``none``.
     """
     budget = budget or Budget()
     budget.enter("certifying")
@@ -171,12 +176,13 @@ def write_outputs(
     text = json.dumps(details, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     of_sums = protection.certificate_of_sums()
     budget.enter(WRITING)
+    every_more = {**(more or {}), **folder_reports(protection, report)}
     try:
         with replacing(folder, {*every, *_parts_in(folder)}) as target:
             protection.certificate().save(target / CERTIFICATE)
             if of_sums is not None:
                 of_sums.save(target / OF_SUMS)
-            for name, content in (more or {}).items():
+            for name, content in every_more.items():
                 write_whole(target / name, content, confidential=not FILES[name].startswith("public"))
             write_whole(target / DETAILS, text.encode(), confidential=True)
             for k, part in enumerate(parts, start=1):

@@ -5,10 +5,12 @@ Confidential: it holds the instance. The public side is made by :meth:`Protectio
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -34,6 +36,7 @@ from cellward.publication.printed_columns import compared_columns, joined
 from cellward.publication.publication import Publication
 from cellward.publication.release import Release
 from cellward.solve.budget import Budget
+from cellward.solve.watch import Standing
 from cellward.table.cell_columns import beside, cell_columns
 
 Status = Literal["optimal", "feasible", "infeasible", "failed"]
@@ -72,12 +75,14 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How a result was found: the engine, its seconds, and whether a limit, or Ctrl-C, cut it short."""
+    """How a result was found: the engine, its seconds, whether a limit, or Ctrl-C, cut it short, and what it found on the way."""
 
     engine: str = ""
     seconds: float = 0.0
     limit_reached: bool = False
     stopped: bool = False
+    history: tuple[Standing, ...] = field(default=(), repr=False)
+    """Every better table and every better bound on the way, with the seconds since the job began; not part of what is released."""
 
 
 class Details(Protocol):
@@ -368,6 +373,36 @@ class Protection:
     def audit(self, **options: Any) -> Audit:
         """What each attacker can work out from what is published; options as in :func:`cellward.audit`."""
         return audit(self, **options)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        edition: str = "internal",
+        title: str | None = None,
+        audit: Audit | None = None,
+        pictures: bool = True,
+    ) -> Path:
+        """Write a report of this result that needs no program to be read, as a page (``.html``) or Markdown (``.md``).
+
+        ``edition``: ``internal`` is confidential and holds original and protected values; ``public`` holds what follows from the release alone.
+        ``audit``: whose intervals are shown in place of those of the witness tables. ``pictures``: drawn with matplotlib (extra ``report``), where it
+        is installed.
+        """
+        from cellward.report.written import write_report
+
+        return write_report(self, path, edition=edition, title=title, audit=audit, pictures=pictures)
+
+    def plot(self, kind: str, **options: Any) -> Any:
+        """One picture of this result as a matplotlib Figure (extra ``report``); confidential.
+
+        ``kind``: ``deviations`` (changes against values), ``levels`` (loss and bias by level of sums), ``distribution`` (of changes), ``slice`` (two
+        dimensions as a heat map with risk marked; ``rows=``, ``columns=``), ``intervals`` (what attackers are left with beside what was asked;
+        ``audit=`` for exact ends), ``search`` (best table and bound over time), ``tree`` (codes with their risk; ``dim=``).
+        """
+        from cellward.report.pictures.drawn import plot
+
+        return plot(self, kind, **options)
 
     def release(self) -> Release:
         """The public side; refuses unless every level asked is shown and the certificate passes the independent check."""

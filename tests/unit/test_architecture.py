@@ -19,12 +19,13 @@ ROOMS = (
 )  # fmt: skip
 FACADE = {
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},
+    "protection.py": {"report.written", "report.pictures.drawn"},
     "table/assemble.py": {"additive.made"},
     "table/link.py": {"risk.linked_findings"},
     "table/table.py": {"tabulate.build", "tabulate.roles", "risk.find", "risk.attacker", "risk.policy", "risk.rule"},
 }
-"""Names by which users begin (Hierarchy.from_hrc, Table.from_microdata, table.find), and readers that make tables additive, reach later rooms, when
-they are called."""
+"""Names by which users begin (Hierarchy.from_hrc, Table.from_microdata, table.find) and end (p.report, p.plot), and readers that make tables
+additive, reach later rooms, when they are called."""
 LATE = {
     "audit/swaps.py": {"table.leaves"},
     "compare/comparison.py": {"compare.chart"},
@@ -34,6 +35,7 @@ LATE = {
     "protect/adjustment/sums.py": {"solve.least_squares", "table.leaf_sums"},
     "protect/lattice/staged_flow.py": {"solve.staged_flow"},
     "protect/perturbation/method.py": {"protect.perturbation.attempt", "protect.perturbation.further"},
+    "protection.py": {"report.written", "report.pictures.drawn"},
     "risk/attacker.py": {"risk.insiders"},
     "table/assemble.py": {"additive.made"},
     "table/link.py": {"risk.linked_findings"},
@@ -127,7 +129,19 @@ def test_verify_stands_alone():
 
 
 def test_importing_cellward_loads_nothing_heavy():
-    heavy = ("scipy", "highspy", "ortools", "duckdb", "pandas", "polars", "narwhals", "rich", "fastapi", "uvicorn")
+    heavy = (
+        "scipy",
+        "highspy",
+        "ortools",
+        "duckdb",
+        "pandas",
+        "polars",
+        "narwhals",
+        "rich",
+        "fastapi",
+        "uvicorn",
+        "matplotlib",
+    )
     code = f"import cellward, sys; print([m for m in {heavy} if m in sys.modules])"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

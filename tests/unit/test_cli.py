@@ -32,7 +32,7 @@ LONG = ["--dims", "region,sector", "--value", "firms", "--hierarchy", f"region={
 KEYS = [
     "status", "objective", "bound", "gap", "seconds", "cells", "equations", "sensitive", "sum_abs", "max_abs", "protected", "verified", "notes",
 ]  # fmt: skip
-FILES = {"release.csv", "release.json", "protection.json", "certificate.json.gz", "manifest.json"}
+FILES = {"release.csv", "release.json", "protection.json", "certificate.json.gz", "manifest.json", "report.html"}
 
 
 def piped(*arguments):
@@ -190,6 +190,33 @@ def test_the_same_key_makes_the_same_adjustment(tmp_path, levels, run):
             (tmp_path / name / file).read_bytes() for file in sorted(FILES - {"protection.json", "manifest.json"})
         ]
     assert made["one"] == made["two"] != made["three"]
+
+
+@pytest.mark.parametrize(
+    ("options", "files", "pictures"),
+    [
+        ([], {"report.html"}, False),
+        (["--report"], {"report.html"}, True),
+        (["--report", "public"], {"report.html", "public.html"}, True),
+        (["--no-report"], set(), False),
+    ],
+)
+def test_folders_get_the_report_that_is_asked_for(tmp_path, run, options, files, pictures):
+    out = tmp_path / "out"
+    done = run("round", FIRMS, *LONG, "--base", "5", *options, "--out", out)
+    assert (done.code, done.err) == (0, "")
+    assert {path.name for path in out.iterdir()} == FILES - {"report.html"} | files
+    assert ("<svg" in (out / "report.html").read_text()) == pictures if files else True
+    assert run("verify", out).code == 0
+
+
+def test_reports_that_are_not_known_are_refused(tmp_path, run):
+    for options, words in (
+        (["--report=secret"], "--report secret: use internal or public"),
+        (["--report", "--no-report"], "--report and --no-report do not go together"),
+    ):
+        done = run("round", FIRMS, *LONG, "--base", "5", *options, "--out", tmp_path / "out")
+        assert done.code == 2 and words in " ".join(done.err.split())
 
 
 def test_an_adjustment_that_cannot_be_exits_1(tmp_path, levels, run):

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("one_instance")
 
 KEY = key_of("job").hex()
 PUBLIC = {"release.csv", "release.json"}
-FILES = PUBLIC | {"certificate.json.gz", "protection.json", "manifest.json"}
+FILES = PUBLIC | {"certificate.json.gz", "protection.json", "manifest.json", "report.html"}
 RECORDS = """region,nace,firm,turnover
 N1,A,f1,90
 N1,A,f2,5

@@ -27,6 +27,7 @@ from cellward.cli import (
     verify,
 )
 from cellward.cli.exits import BAD_INPUT, DONE, EPILOG, FAILED, INTERRUPTED, die
+from cellward.cli.options import ReportAlone
 from cellward.cli.own_words import own_words
 from cellward.errors import CellwardError, InputError, ResourceError, out_of_memory
 from cellward.files.scratch import sweep
@@ -58,9 +59,9 @@ def build() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_version)
     for method in METHODS:
-        app.command(method.word, help=method.summary)(_heard(protect.command(method)))
+        app.command(method.word, cls=ReportAlone, help=method.summary)(_heard(protect.command(method)))
     for name, command in COMMANDS.items():
-        app.command(name)(_heard(command))
+        app.command(name, cls=ReportAlone)(_heard(command))
     app.add_typer(key.app, name="key")
     app.add_typer(ledger.app, name="ledger")
     app.add_typer(token.app, name="token")

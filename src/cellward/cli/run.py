@@ -10,7 +10,7 @@ import typer
 
 from cellward.cli.exits import BAD_INPUT, FAILED, INFEASIBLE, say
 from cellward.cli.finish import finish
-from cellward.cli.options import ALLOW_OUTSIDE, AS_JSON, SHOW
+from cellward.cli.options import ALLOW_OUTSIDE, AS_JSON, NO_REPORT, REPORT, SHOW, report_wished
 from cellward.cli.progress import best_of, ending_on_interrupt, spinner, told
 from cellward.errors import InputError
 from cellward.job import Job
@@ -42,9 +42,14 @@ def run(
         ),
     ] = "tauargus",
     allow_outside: Annotated[bool, ALLOW_OUTSIDE] = False,
+    report: Annotated[str | None, REPORT] = None,
+    no_report: Annotated[bool, NO_REPORT] = False,
 ) -> None:
     """Do everything from the records to the release as a job file says; the same job makes the same release."""
+    wished = report_wished(report, no_report=no_report)
     if source.suffix.lower() == ".arb":
+        if wished is not None:
+            raise InputError("--report, --no-report: a batch writes no reports; leave it out")
         if show:
             raise InputError("--show: a batch shows what it writes; leave it out")
         _run_batch(source, statuses, as_json=as_json, outside=allow_outside)
@@ -54,10 +59,10 @@ def run(
     job = Job.read(source, outside=allow_outside)
     budget = job.budget()
     with alarm(budget):
-        _run_job(job, budget, as_json=as_json, show=show)
+        _run_job(job, budget, as_json=as_json, show=show, report=wished)
 
 
-def _run_job(job: Job, budget: Budget, *, as_json: bool, show: bool) -> None:
+def _run_job(job: Job, budget: Budget, *, as_json: bool, show: bool, report: str | None) -> None:
     """Everything that a job says, by one clock."""
     with told(budget, quiet=as_json):
         table = job.table(budget)
@@ -76,7 +81,11 @@ def _run_job(job: Job, budget: Budget, *, as_json: bool, show: bool) -> None:
     again = not job.names_key and job.key is not None
     with told(budget, quiet=as_json):
         result = best_of(lambda: job.protect(table, budget))
-    finish(result, table, job.folder, lambda: job.write(table, result, budget), budget, as_json=as_json, show=show)
+
+    def write() -> list[Path]:
+        return job.write(table, result, budget, report=report)
+
+    finish(result, table, job.folder, write, budget, as_json=as_json, show=show)
     if not job.names_key and not as_json:
         drawn = "note: the job names no key_file, so a key was drawn; it stands in protection.json and is used again in this folder"
         typer.echo(KEPT if again else drawn)

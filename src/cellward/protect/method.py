@@ -199,6 +199,8 @@ class Method(ABC):
         except TimeLimitError as late:
             silence()
             found = self._out_of_time(instance, str(late), budget, key)
+        if budget.watch.history:
+            found = replace(found, run=replace(found.run, history=tuple(budget.watch.history)))
         if search.stopped:
             raise Stopped(replace(found, run=replace(found.run, stopped=True, limit_reached=True)))
         return found

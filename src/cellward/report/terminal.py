@@ -9,7 +9,10 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cellward.report.section import Beside, Block, Figures, Lines, Section
+from cellward.report.first_cells import first_cells
+from cellward.report.section import Beside, Block, Drawing, Facts, Figures, Lines, Section, Verdict
+
+_MOST_ROWS = 20
 
 
 def render(sections: Iterable[Section], console: Console | None = None) -> None:
@@ -29,8 +32,16 @@ def _print(block: Block, console: Console) -> None:
             console.print(line, markup=False, soft_wrap=True)
     elif isinstance(block, Figures):
         console.print(_grid(block, titled=True))
-    else:
+    elif isinstance(block, Beside):
         _beside(block, console)
+    elif isinstance(block, Facts):
+        console.print(
+            _grid(Figures("", ("", "", ""), tuple((f.name, f.value, f.sentence) for f in block.facts), 3), titled=False)
+        )
+    elif isinstance(block, Verdict | Drawing):
+        console.print(block.sentence if isinstance(block, Verdict) else f"{block.title}: {block.caption}", markup=False)
+    else:
+        console.print(_grid(first_cells(block, _MOST_ROWS), titled=True))
 
 
 def _grid(figures: Figures, *, titled: bool) -> Grid:

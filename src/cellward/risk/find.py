@@ -37,6 +37,7 @@ def find(
     them unsafe; cells that the table itself holds fixed stay so. ``levels`` maps cells to (lpl, upl, spl) in the table's units; they replace the
     rules' levels, and make a cell unsafe that no rule calls so. What the table held at risk before does not count.
     """
+    policies = tuple(one for one in rules if isinstance(one, Policy)) if isinstance(rules, Iterable) else ()
     rules = _checked(rules, levels)
     waivers = _names(waivers)
     judged = [rule.judge(table) for rule in rules]
@@ -84,6 +85,7 @@ def find(
         given=np.array(sorted(given), np.int64),
         consenting=consenting,
         without_effect=_unknown(table, waivers),
+        policies=policies,
     )
     sums = dominated_sums(table, rules, findings.unsafe, findings.hits, consenting)
     return Sensitivity(status, lpl, upl, spl, sums), findings

@@ -12,6 +12,7 @@ from cellward.exact import Ints, freeze
 from cellward.notebook import MOST_ROWS, card
 from cellward.risk.attacker import Cell
 from cellward.risk.manual import Manual
+from cellward.risk.policy import Policy
 from cellward.risk.rule import Rule
 from cellward.table.table import Table
 
@@ -41,6 +42,8 @@ class Findings:
     """Units, by number, that consent to publication."""
     without_effect: tuple[str, ...] = ()
     """Names of units that consent and are not among the largest of any cell; one of them may be misspelt."""
+    policies: tuple[Policy, ...] = ()
+    """The policies that rules came from."""
 
     def __post_init__(self) -> None:
         freeze(*self.hits, self.unsafe, self.waived, self.published, self.given, self.consenting)

@@ -49,6 +49,7 @@ def link_findings(
         given=np.intersect1d(_together(given), unsafe),
         consenting=_consenting(tables, behind),
         without_effect=_without_effect([findings for findings, _ in found], behind),
+        policies=tuple(dict.fromkeys(policy for findings, _ in found for policy in findings.policies)),
     )
 
 

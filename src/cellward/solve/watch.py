@@ -45,6 +45,8 @@ class Watch:
     incumbent: float | None = None
     bound: float | None = None
     began: float = field(default_factory=perf_counter)
+    history: list[Standing] = field(default_factory=list)
+    """Every better table and every better bound of the question at hand."""
 
     def enter(self, phase: str) -> None:
         """Another phase begins."""
@@ -64,15 +66,21 @@ class Watch:
         if bound is not None and math.isfinite(bound) and (self.bound is None or bound > self.bound):
             self.bound = bound
         if (self.incumbent, self.bound) != before:
+            self.history.append(self.standing)
             self.tell()
 
     def anew(self) -> None:
         """Another question begins, such as with more steps: what was found of the last one is forgotten."""
         self.incumbent = self.bound = None
+        self.history.clear()
+
+    @property
+    def standing(self) -> Standing:
+        """How far it is now."""
+        seconds = perf_counter() - self.began
+        return Standing(phase=self.phase, incumbent=self.incumbent, bound=self.bound, seconds=seconds)
 
     def tell(self) -> None:
         """Say how far it is."""
-        if self.listener is None:
-            return
-        seconds = perf_counter() - self.began
-        self.listener(Standing(phase=self.phase, incumbent=self.incumbent, bound=self.bound, seconds=seconds))
+        if self.listener is not None:
+            self.listener(self.standing)

@@ -17,6 +17,10 @@ from cellward.protection import Protection
 from cellward.report.section import Figures, Section
 
 COLUMNS = ("mean", "std", "max")
+NOTE = (
+    "Mean, standard deviation (how much the changes differ among themselves) and largest of the changes, in the table's units and in per cent of the "
+    "true value, cells of 0 left out. The 2-norm is the root of the sum of squared changes; it weighs large changes more."
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Deviations:
     def section(self) -> Section:
         """The same as a table of figures."""
         rows = tuple((name, f"{group.cells:,}", *_texts(group)) for name, group in self.groups)
-        figures = Figures("Deviations (confidential)", ("", "cells", *_heads()), rows)
+        figures = Figures("Deviations (confidential)", ("", "cells", *_heads()), rows, note=NOTE)
         return Section("deviations", (figures,))
 
 

@@ -19,21 +19,27 @@ def outcome(result: Protection, table: Table) -> Section:
         status = result.status if result.publication is None else "not protected"
         said = f"{status}: {reason_of(result)}. Nothing was written."
         return Section("outcome", (Lines((said, *(f"note: {note}" for note in notes(result)))),))
+    came_out, proven, shown = conclusions(result)
     return Section(
         "outcome",
         (
             Lines(
                 (
                     repr(table),
-                    _status(result),
+                    came_out,
                     f"verified: every equation holds exactly, {_values_are(result)} ({result.seconds:.2f} s, {result.engine})",
-                    _proven(result),
-                    _shown(result),
+                    proven,
+                    shown,
                     *(f"note: {note}" for note in notes(result)),
                 )
             ),
         ),
     )
+
+
+def conclusions(result: Protection) -> tuple[str, str, str]:
+    """Of a result that may be released: what came out, what is proven of it, and what is shown of the protection."""
+    return _status(result), _proven(result), _shown(result)
 
 
 def without_levels(result: Protection) -> int:

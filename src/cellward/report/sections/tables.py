@@ -19,19 +19,15 @@ _MOST_AUDITED, _AUDIT_S = 2000, 2.0
 
 def tables(result: Protection) -> Section:
     """A 1- or 2-dimensional table of moderate size as two grids, and in any case the cells at risk."""
-    instance, publication = result.instance, result.publication
-    if publication is None:
+    instance = result.instance
+    if result.publication is None:
         return Section("tables", ())
-    before = exact.texts(instance.a, instance.decimals)
-    printed = {name: texts for name, texts in publication.columns(instance.decimals).items() if name != "status"}
-    after = [" to ".join(dict.fromkeys(texts)) for texts in zip(*printed.values(), strict=True)]
+    before, after = _texts(result)
     unsafe = instance.sensitivity.unsafe.tolist()
-    blocks: list[Block] = []
-    pivot = _Pivot.of(instance.labels, set(unsafe))
-    if pivot is not None:
-        blocks.append(Beside(pivot.figures("Original (confidential)", before), pivot.figures("Protected", after)))
+    grids = side_by_side(result)
+    blocks: list[Block] = [] if grids is None else [grids]
     if unsafe:
-        lines = [f"Cells at risk ({len(unsafe)}){', marked * above' if pivot is not None else ''}:"]
+        lines = [f"Cells at risk ({len(unsafe)}){', marked * above' if grids is not None else ''}:"]
         told = _told(result, unsafe[:_MOST_LISTED])
         lines += [
             f"  {instance.labels.name(i)}: {before[i]} is {f'published as {after[i]}' if after[i] else 'withheld'}{told.get(i, '')}"
@@ -40,6 +36,26 @@ def tables(result: Protection) -> Section:
         lines += [f"  … and {len(unsafe) - _MOST_LISTED} more"] if len(unsafe) > _MOST_LISTED else []
         blocks.append(Lines((*lines, "")))
     return Section("tables", tuple(blocks))
+
+
+def side_by_side(result: Protection) -> Beside | None:
+    """Original and protected as two grids, of a 1- or 2-dimensional table of moderate size."""
+    pivot = _Pivot.of(result.instance.labels, set(result.instance.sensitivity.unsafe.tolist()))
+    if pivot is None or result.publication is None:
+        return None
+    before, after = _texts(result)
+    return Beside(
+        pivot.figures("Original (confidential)", before), pivot.figures("Protected", [text or "×" for text in after])
+    )
+
+
+def _texts(result: Protection) -> tuple[list[str], list[str]]:
+    """What every cell was, and what is printed of it."""
+    i, publication = result.instance, result.publication
+    assert publication is not None
+    printed = {name: texts for name, texts in publication.columns(i.decimals).items() if name != "status"}
+    after = [" to ".join(dict.fromkeys(texts)) for texts in zip(*printed.values(), strict=True)]
+    return exact.texts(i.a, i.decimals), after
 
 
 def _told(result: Protection, cells: list[int]) -> dict[int, str]:

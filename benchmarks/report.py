@@ -1,0 +1,147 @@
+"""Reports: no secret in the public edition of 1,000 random tables, and a report of 100,000 cells: size, time to make, time until it can be used.
+
+python benchmarks/report.py            all figures; writes RESULTS.md; exits 1 when one falls short; Chromium is used where it is installed
+python benchmarks/report.py --quick    30 random tables and a report of 10,000 cells, without Chromium; writes nothing
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import measure  # noqa: F401  # isort: skip (finds the oracles)
+from fixed_keys import key_of
+from leaks import METHODS, case, leaks
+from results import Report, table, write_section
+
+import cellward as cw
+from cellward.report.written import report_text
+
+TABLES, QUICK_TABLES = 1000, 30
+SIDES, QUICK_SIDES = (399, 249), (99, 99)
+"""Inner cells a side: with the margins 400 × 250 cells."""
+USABLE_MS, MOST_MB = 2000, 8.0
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--dump-dom",
+)  # fmt: skip
+PROBE = """<script>addEventListener('load', () => {
+const query = document.querySelector('.query'), ready = performance.now();
+query.value = '7'; query.dispatchEvent(new Event('input'));
+document.title = `USABLE ${Math.round(ready)} SEARCH ${(performance.now() - ready).toFixed(1)}`})</script>"""
+"""Says when the page was ready and how long a search over all cells took; put into a copy whose policy lets it run."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    report = Report()
+    _leaks(report, QUICK_TABLES if quick else TABLES)
+    _large(report, QUICK_SIDES if quick else SIDES, browse=not quick)
+    if not quick:
+        write_section("report.py", "Reports", "\n\n".join([report.verdict, *report.sections]))
+    print(report.verdict)
+    return 1 if report.short else 0
+
+
+def _leaks(report: Report, tables: int) -> None:
+    """The public edition of random tables, as a page (every tenth with pictures) and as Markdown, searched for everything that is secret."""
+    made, held, found = Counter[str](), Counter[str](), list[str]()
+    for number in range(tables * 5 // 4):
+        if made.total() == tables:
+            break
+        one = case(number)
+        if one is None:
+            continue
+        made[METHODS[number % len(METHODS)]] += 1
+        held.update({what: len(texts) for what, texts in one.secrets.items()})
+        digest = one.result.release().digest
+        for ending in ("html", "md"):
+            text = report_text(one.result, edition="public", ending=ending, pictures=number % 10 == 0)
+            found += [f"table {number}, {ending}: {leak}" for leak in leaks(text, one.secrets, digest)]
+    report.require(made.total() == tables, f"only {made.total()} of {tables} random tables could be protected")
+    report.require(not found, "; ".join(found[:5]))
+    rows = [
+        [what, f"{many:,}", 0 if not any(f": {what} " in leak for leak in found) else "found"]
+        for what, many in sorted(held.items())
+    ]
+    methods = ", ".join(f"{word} {many}" for word, many in made.items())
+    report.add(
+        f"Public editions of {made.total():,} random tables ({methods}), as HTML and Markdown, searched for all that may not be in them: "
+        f"**{len(found)} found**.\n\n" + table(["secret", "searched for", "found"], rows)
+    )
+
+
+def _large(report: Report, sides: tuple[int, ...], *, browse: bool) -> None:
+    """A report of a large table: how long it takes to make, how large it is, and when a browser can use it."""
+    whole = cw.Table.from_array(np.random.default_rng(22).poisson(40, sides), dims=["region", "activity"])
+    rng = np.random.default_rng(23)
+    levels = {int(i): (2, 2, 0) for i in rng.choice(whole.cells, 400, replace=False)}
+    result = cw.ControlledRounding(10).protect(whole.find(levels=levels), key=key_of("report"))
+    protected_s = result.seconds
+    digest, rows = result.release().digest, []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, edition, pictures in (
+            ("internal", "internal", True),
+            ("internal, no pictures", "internal", False),
+            ("public", "public", True),
+        ):
+            began = time.perf_counter()
+            text = report_text(result, edition=edition, pictures=pictures)
+            seconds, size = time.perf_counter() - began, len(text.encode()) / 1e6
+            assert digest in text
+            seen = _browsed(Path(folder), text) if browse else None
+            shown = ["–"] * 3 if seen is None else [f"{seen['usable']} ms", f"{seen['search']} ms", seen["errors"]]
+            rows.append([name, f"{size:.1f} MB", f"{seconds:.1f} s", *shown])
+            report.require(size <= MOST_MB, f"the {name} edition has {size:.1f} MB")
+            if seen is not None:
+                report.require(seen["usable"] <= USABLE_MS, f"the {name} edition is usable after {seen['usable']} ms")
+                report.require(seen["errors"] == 0, f"the {name} edition has errors in the console")
+    report.add(
+        f"A report of {whole.cells:,} cells ({len(levels)} at risk; the protection itself took {protected_s:.1f} s), opened in headless Chromium:\n\n"
+        + table(
+            ["edition", "size", "time to make", "usable after", "search over all cells", "errors in the console"], rows
+        )
+    )
+
+
+def _browsed(folder: Path, text: str) -> dict[str, object] | None:
+    """When Chromium could use it, and what its console said; None where there is no Chromium."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        return None
+    page = folder / "report.html"
+    page.write_text(
+        re.sub(r"script-src &#x27;sha256-[^&]+&#x27;", "script-src &#x27;unsafe-inline&#x27;", text).replace(
+            "</body>", f"{PROBE}</body>"
+        )
+    )
+    profile = folder / "profile"
+    done = subprocess.run(
+        [browser, *FLAGS, f"--user-data-dir={profile}", f"file://{page}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    shutil.rmtree(profile, ignore_errors=True)
+    said = re.search(r"<title>USABLE (\d+) SEARCH ([\d.]+)", done.stdout)
+    if said is None:
+        raise RuntimeError(f"Chromium did not open the report: {done.stderr[-500:]}")
+    errors = sum("CONSOLE" in line for line in done.stderr.splitlines())
+    return {"usable": int(said.group(1)), "search": said.group(2), "errors": errors}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
