@@ -41,7 +41,8 @@ def figures(report: Report, kills: int) -> None:
         folder = Path(held)
         config = write(folder, population(2_000, 9))
         vault = Vault(config)
-        requests = [Asker(vault, 6).request() for _ in range(400)]
+        asker = Asker(vault, 6)
+        requests = [asker.request() for _ in range(400)]
         vault.close()
         told: Told = {}
         wrong = broken = 0
