@@ -12,6 +12,8 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from served_records import REGIONS, SECTORS, SIZES, rows_of, served, write_hrc, write_rows
 
 from cellward.errors import InputError
@@ -364,3 +366,51 @@ def test_a_table_of_which_nothing_is_at_risk_is_published_as_it_is(tmp_path):
     assert values(ask(own, dims(sector=1))) == {("A",): 100, ("B",): 100, ("C",): 100, ("Total",): 300}
     assert values(ask(own, dims(sector=1), "count")) == {("A",): 10, ("B",): 10, ("C",): 10, ("Total",): 30}
     own.close()
+
+
+WORDS = [
+    "id",
+    "call",
+    "dataset",
+    "request",
+    "who",
+    "key",
+    "dimensions",
+    "measure",
+    "where",
+    "name",
+    "level",
+    "offset",
+    "limit",
+    "region",
+]
+
+
+def _shapes():
+    leaf = st.none() | st.booleans() | st.integers(-3, 2**70) | st.text(max_size=8) | st.floats()
+    leaf |= st.sampled_from(["region", "N1", "turnover", "ask", "firms", "size"])
+    names = st.text(max_size=6) | st.sampled_from(WORDS)
+    return st.recursive(
+        leaf,
+        lambda own: st.lists(own, max_size=3) | st.dictionaries(names, own, max_size=5),
+        max_leaves=12,
+    )
+
+
+@settings(
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(_shapes(), st.sampled_from(["ask", "codes", "table", "answers", "health", "datasets"]))
+def test_whatever_is_sent_gets_one_of_the_shapes_and_can_be_written(vault, thing, call):
+    sent = [thing, {"call": call, "dataset": "firms", "dimension": "region", "who": "ann", "request": thing}]
+    sent += (
+        [{"dataset": "firms", "who": "ann", "dimension": "region", **thing, "call": call}]
+        if isinstance(thing, dict)
+        else []
+    )
+    for request in sent:
+        said = vault.handle(request)
+        json.dumps(said)
+        if "error" in said:
+            assert set(said["error"]) == {"code", "sentence", "remedy"}
+            assert said["error"]["code"] != "failed"
