@@ -244,7 +244,7 @@ class Ledger:
             text = str(error).lower()
             if "full" in text or "disk i/o" in text:
                 raise ResourceError(
-                    f"{self.path}: the ledger cannot be {done}, since its disk is full or fails; free space there, nothing was published"
+                    f"the ledger cannot be {done}, since its disk is full or fails; free space there, nothing was published"
                 ) from None
             raise InputError(
                 f"{self.path}: the ledger cannot be {done} ({text}); check the file and its folder"
