@@ -63,7 +63,7 @@ def build_twin(records: Records, key: bytes, before: Twin | None = None) -> Twin
     """The twin of these records; parts of an older one whose records are all there stay as they are."""
     names = (*(measure.name for measure in records.config.measures), COUNT)
     decimals = (*records.decimals, 0)
-    atoms, atom = _atoms(records)
+    atoms, atom = atoms_of(records)
     part, kept = _parts(records, atom, before)
     many = int(part.max()) + 1
     said = (rules_of(records), codes_of(records))
@@ -113,7 +113,7 @@ def codes_of(records: Records) -> str:
     return sha256(json.dumps(said).encode()).hexdigest()
 
 
-def _atoms(records: Records) -> tuple[Ints, Ints]:
+def atoms_of(records: Records) -> tuple[Ints, Ints]:
     """The combinations of bottom codes that records have (a row a dimension), and the number of each record's."""
     sizes = [len(own.codes) for own in records.dimensions]
     if math.prod(sizes) >= 2**62:
