@@ -108,6 +108,20 @@ def test_a_number_of_the_clients_own_comes_back_and_nothing_that_breaks_a_log(se
     assert server("GET", "/health", X_Request_Id="a b").headers["x-request-id"] != "a b"
 
 
+@pytest.mark.parametrize("host", ["[", "a b", "x" * 300, "évil", ""])
+def test_whatever_the_client_calls_the_host(host, server):
+    line = server.line()
+    line.putrequest("GET", "/v1/datasets/firms/codes?dimension=region&limit=1", skip_host=True)
+    line.putheader("Host", host.encode())
+    line.putheader("Authorization", f"Bearer {server.tokens['rita']}")
+    line.endheaders()
+    reply = line.getresponse()
+    assert reply.status in (200, 400)
+    told = json.loads(reply.read())
+    assert reply.status == 400 or told["next"] == "/v1/datasets/firms/codes?dimension=region&limit=1&offset=1"
+    line.close()
+
+
 def test_405_names_the_methods(server):
     assert server("PUT", ASK, "rita", {}).headers["allow"] == "POST"
 
