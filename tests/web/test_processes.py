@@ -229,10 +229,13 @@ def test_tls_by_the_names_of_its_files(tmp_path):
 
 def test_the_command_line_says_what_is_missing(tmp_path):
     (tmp_path / "c.toml").write_text("")
+    (tmp_path / "no.pem").write_text("no certificate")
     for options, said in (
         ([str(tmp_path / "none.toml")], "no such file"),
         ([str(tmp_path / "c.toml"), "--tls-cert", "x.pem"], "give both, or neither"),
         ([str(tmp_path / "c.toml"), "--tls-cert", "x.pem", "--tls-key", "y.pem"], "x.pem: cannot be read"),
+        ([str(tmp_path / "c.toml"), "--tls-cert", "no.pem", "--tls-key", "no.pem"], "give both in PEM"),
+        ([str(tmp_path / "c.toml"), "--dims", "region"], "says itself what is served"),
         ([str(tmp_path / "c.toml"), "--host", "192.0.2.1", "--port", "0"], "192.0.2.1 port 0: cannot listen there"),
     ):
         code = "from cellward.cli import main; main()"

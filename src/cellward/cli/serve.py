@@ -42,7 +42,11 @@ def serve(
     tls_key: Annotated[Path | None, typer.Option(help="Key of that certificate (PEM).")] = None,
     wait: Annotated[
         float,
-        typer.Option(help="Seconds that a client waits for a table before it is told where to look after it.", min=0.0),
+        typer.Option(
+            help="Seconds that a client waits for a table before it is told where to look after it.",
+            min=0.0,
+            max=3600.0,
+        ),
     ] = 10.0,
 ) -> None:
     """Serve tables over records: whatever is asked, the same cell is the same, all adds up, and nobody is given away."""
@@ -58,6 +62,8 @@ def serve(
             source, dimensions=_names(dims), measures=_names(measure), policy=policy, hierarchies=hung, contributor=contributor, holding=holding
         )  # fmt: skip
         say(f"{config} says what is served; change it there, and keep its key and its ledger")
+    elif dims or measure or contributor or holding or hierarchy or policy != "default":
+        raise InputError(f"{source}: says itself what is served; leave --dims, --measure and the like out")
     first = not people.exists()
     tokens = People(people)
     if first:
