@@ -7,14 +7,19 @@ import socket
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from served_records import REGIONS, SECTORS, SIZES, rows_of, served, write_hrc, write_rows
 
 from cellward.errors import InputError
+from cellward.key import read_key
 from cellward.server.config import ServerConfig, config_text
+from cellward.server.vault.records import Records
 from cellward.server.vault.vault import Vault
 
 ROWS = rows_of(400, 1)
@@ -340,3 +345,72 @@ def test_records_of_the_same_name_are_refused(tmp_path):
 def test_a_code_that_no_hierarchy_knows_is_refused_with_its_place(tmp_path):
     with pytest.raises(InputError, match="record 2, column region"):
         Vault(served(tmp_path, [ROWS[0], (*ROWS[1][:3], "Mars", *ROWS[1][4:])]))
+
+
+def test_records_of_nobody_are_units_of_their_own(tmp_path):
+    """Without a contributor's name a record is a unit by itself, and two spellings of a name are one."""
+    names = ["Acme", " ACME ", "", "", "Acme"]
+    rows = [(f"R{k}", name, "", "N1", "A1", "small", "10.0") for k, name in enumerate(names)]
+    config = served(tmp_path, rows)
+    records = Records.read(config.datasets[0], read_key(config.key_file))
+    assert records.unit[0] == records.unit[1] == records.unit[4]
+    assert len(set(records.unit.tolist())) == 3
+    nobody = ServerConfig.read(tmp_path / "server.toml")
+    without = replace(nobody.datasets[0], contributor=None, holding=None)
+    assert len(set(Records.read(without, read_key(config.key_file)).unit.tolist())) == 5
+
+
+def test_a_table_of_which_nothing_is_at_risk_is_published_as_it_is(tmp_path):
+    rows = [(f"R{k}", f"F{k}", "", "N1", f"{'ABC'[k % 3]}1", "small", "10.0") for k in range(30)]
+    own = Vault(served(tmp_path, rows))
+    assert values(ask(own, dims(sector=1))) == {("A",): 100, ("B",): 100, ("C",): 100, ("Total",): 300}
+    assert values(ask(own, dims(sector=1), "count")) == {("A",): 10, ("B",): 10, ("C",): 10, ("Total",): 30}
+    own.close()
+
+
+WORDS = [
+    "id",
+    "call",
+    "dataset",
+    "request",
+    "who",
+    "key",
+    "dimensions",
+    "measure",
+    "where",
+    "name",
+    "level",
+    "offset",
+    "limit",
+    "region",
+]
+
+
+def _shapes():
+    leaf = st.none() | st.booleans() | st.integers(-3, 2**70) | st.text(max_size=8) | st.floats()
+    leaf |= st.sampled_from(["region", "N1", "turnover", "ask", "firms", "size"])
+    names = st.text(max_size=6) | st.sampled_from(WORDS)
+    return st.recursive(
+        leaf,
+        lambda own: st.lists(own, max_size=3) | st.dictionaries(names, own, max_size=5),
+        max_leaves=12,
+    )
+
+
+@settings(
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(_shapes(), st.sampled_from(["ask", "codes", "table", "answers", "health", "datasets"]))
+def test_whatever_is_sent_gets_one_of_the_shapes_and_can_be_written(vault, thing, call):
+    sent = [thing, {"call": call, "dataset": "firms", "dimension": "region", "who": "ann", "request": thing}]
+    sent += (
+        [{"dataset": "firms", "who": "ann", "dimension": "region", **thing, "call": call}]
+        if isinstance(thing, dict)
+        else []
+    )
+    for request in sent:
+        said = vault.handle(request)
+        json.dumps(said)
+        if "error" in said:
+            assert set(said["error"]) == {"code", "sentence", "remedy"}
+            assert said["error"]["code"] != "failed"

@@ -23,7 +23,7 @@ from cellward.risk.rule_text import read_rule
 
 COUNT = "count"
 """The measure that every dataset has: how many records there are."""
-ENGINES = ("twin", "two-stage")
+ENGINES = ("twin",)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _TEXT, _WHOLE, _LIST = (str,), (int,), (list,)
 _SERVER = {"key_file": _TEXT, "ledger": _TEXT}

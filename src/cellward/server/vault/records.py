@@ -137,10 +137,8 @@ def _coded(source: Source, config: DatasetConfig, found: Any) -> tuple[tuple[Dim
     roles, places = _roles(config), Places(source, _roles(config))
     dimensions, codes = [], []
     for k, one in enumerate(config.dimensions):
-        column = found[f"d{k}"]
-        blank = np.ma.getmaskarray(column) if np.ma.isMaskedArray(column) else np.zeros(len(column), bool)
-        given = np.asarray(np.ma.getdata(column), object)
-        blank = blank | np.array([text is None for text in given], bool)
+        given = _texts(found[f"d{k}"])
+        blank = np.array([text is None for text in given], bool)
         texts = tuple(sorted(set(given[~blank].tolist())))
         axis, number = axis_of(roles, one.name, texts, places, blank=bool(blank.any()))
         at = {text: int(number[i]) for i, text in enumerate(texts)}
@@ -150,6 +148,13 @@ def _coded(source: Source, config: DatasetConfig, found: Any) -> tuple[tuple[Dim
         codes.append(np.where(own >= 0, moved[own], -1))
         dimensions.append(Dimension.of(one, dimension))
     return tuple(dimensions), np.stack(codes)
+
+
+def _texts(column: Any) -> Any:
+    """A column of texts, None where DuckDB has none."""
+    texts = np.array(np.ma.getdata(column), object)
+    texts[np.ma.getmaskarray(column)] = None
+    return texts
 
 
 def _total_first(name: str, axis: Axis, total: str) -> tuple[Axis, Ints]:
@@ -174,7 +179,7 @@ def _whose(source: Source, config: DatasetConfig) -> str:
 
 def _units(whose: Any) -> Ints:
     """Units numbered in the order in which they come; spellings of one name are one unit, and records of nobody are units of their own."""
-    given = np.asarray(np.ma.filled(np.ma.asarray(whose, object), None), object)
+    given = _texts(whose)
     number: dict[str, int] = {}
     of: dict[str, int] = {}
     out = np.zeros(len(given), np.int64)

@@ -83,7 +83,7 @@ def build_twin(records: Records, key: bytes, before: Twin | None = None) -> Twin
         true = np.bincount(part, minlength=many) if measure is None else _added(records.heavy[measure], part, many)
         whole = needs_of(records, database, measure, atoms, atom, rules, np.ones(records.many, bool))
         joined = needs_of(records, database, measure, atoms, atom, rules, fresh) if kept and fresh.any() else None
-        made = _Making(records, key, name, whole, joined, of_part, np.arange(many) >= kept, part, true)
+        made = _Making(records, key, name, whole, joined, atoms, of_part, np.arange(many) >= kept, part, true)
         value[j] = made.run(value[j], Budget(seed=made.seed))
     return Twin(records.low, records.high, part, value, decimals, names, *said)
 
@@ -169,6 +169,7 @@ class _Making:
     name: str
     whole: Needs
     joined: Needs | None
+    atoms: Ints
     of_part: Ints
     free: Bools
     part: Ints
@@ -193,7 +194,8 @@ class _Making:
             np.concatenate([getattr(own, name) for own in tables])[touched] for name in ("up", "down", "value", "rows")
         )
         base = np.concatenate([off, *(np.zeros(len(own.value), np.int64) for own in tables[1:])])[touched]
-        drawn = 1 + JITTER * self._draws(len(up))
+        code = np.concatenate([own.code for own in tables], axis=1)[:, touched]
+        drawn = 1 + JITTER * self._draws(code, "levels")
         far_up, far_down = (
             np.ceil(up * drawn).astype(np.int64),
             np.minimum(np.ceil(down * drawn), np.maximum(cells, down)).astype(np.int64),
@@ -207,7 +209,7 @@ class _Making:
         np.maximum.at(level, single.indices[single.indptr[own]], far_up[own])
         high = np.maximum(np.ceil(REACH * level).astype(np.int64), np.maximum(true, 3))
         moves = SumMoves(single, far_up, far_down, scale, -true, high)
-        side = np.where(self._draws(len(free), "sides") < 0.5, -1, 1)
+        side = np.where(self._draws(self.atoms[:, self.of_part[free]], "sides") < 0.5, -1, 1)
         z, d = moves.run(side * level, base, DEAR, budget, sweeps=SWEEPS)
         exact = SumMoves(single, up, down, scale, -true, high)
         if exact.lacking(d).any():
@@ -237,11 +239,14 @@ class _Making:
         np.add.at(out, self.of_part, by_part)
         return out
 
-    def _draws(self, many: int, what: str = "levels") -> Floats:
-        """Fractions drawn from the key."""
-        own = hmac.digest(self.key, f"{what} of the twin of {self.name}, {self.records.version}".encode(), "sha256")
-        words = (blake2b(at.to_bytes(8, "big"), key=own, digest_size=64).digest() for at in range(-(-many // 8)))
-        return np.frombuffer(b"".join(words), "<u8")[:many] / 2.0**64
+    def _draws(self, code: Ints, what: str) -> Floats:
+        """Fractions drawn from the key by the codes of cells or atoms, whatever records they have: where a record leaves, the others are not drawn
+        anew, so that nobody can take the mean of many draws."""
+        own = hmac.digest(self.key, f"{what} of the twin of {self.name}".encode(), "sha256")
+        texts = [[*one.codes, ""] for one in self.records.dimensions]
+        called = zip(*([text[at] for at in row] for text, row in zip(texts, code.tolist(), strict=True)), strict=True)
+        drawn = (blake2b(json.dumps(one).encode(), key=own, digest_size=8).digest() for one in called)
+        return np.frombuffer(b"".join(drawn), "<u8") / 2.0**64
 
     def _check(self, lacking: Bools) -> None:
         """Nothing is served of a twin in which a cell at risk is too near to its true value: its siblings would tell it."""
