@@ -1,7 +1,8 @@
 """Attacks on the table server as code, beside the same server whose values are drawn anew for each answer, and beside a minimum alone.
 
 python benchmarks/server_attacks.py           1,500 records, 200 draws, 2,000 queries; writes RESULTS.md; exits 1 when the server gives anybody away
-python benchmarks/server_attacks.py --quick   400 records, 12 draws, 150 queries; writes nothing
+python benchmarks/server_attacks.py --records N --draws N --queries N   so many instead
+python benchmarks/server_attacks.py --quick   400 records, 12 draws, 400 queries; writes nothing
 
 A cell at risk counts as recovered where what the attacker works out is nearer to its true value than half the level that the rules ask. *Guessing*:
 the published value moved at random by up to twice the level, which needs no attack. *Drawn anew*: every answer is a sum over a twin of its own, as a
@@ -166,9 +167,13 @@ def _rebuilt(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--records", type=int, default=1_500)
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--queries", type=int, default=2_000)
+    options = parser.parse_args()
+    quick = options.quick
     report = Report()
-    figures(report, *((400, 12, 400, 60) if quick else (1_500, 200, 2_000, 300)))
+    figures(report, *((400, 12, 400, 60) if quick else (options.records, options.draws, options.queries, 300)))
     print(report.verdict)
     if not quick:
         write_section("server_attacks.py", "Table server: attacks", "\n\n".join([report.verdict, *report.sections]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from cellward.exact import Ints
 from cellward.server.vault.dimension import Dimension
-from cellward.server.vault.numbers import MODULUS
+from cellward.server.vault.numbers import MODULUS, joined
 from cellward.server.vault.request import Request
 
 if TYPE_CHECKING:
@@ -40,12 +40,13 @@ class Tabulator:
         values = np.zeros(shape, np.int64)
         identities = np.full(shape, 0, object)
         grouped = [k for k, one in enumerate(request.crossings) if one.level]
-        for row in groups:
+        place = [{code: at for at, code in enumerate(one.groups.tolist())} for one in request.crossings]
+        for *own, value_of, low, high in groups:
             at = [0] * len(shape)
-            for k, group in zip(grouped, row, strict=False):
-                at[k] = int(np.searchsorted(request.crossings[k].groups, group))
-            values[tuple(at)] = row[-3]
-            identities[tuple(at)] = (row[-2] + (row[-1] << 64)) % MODULUS
+            for k, group in zip(grouped, own, strict=True):
+                at[k] = place[k][group]
+            values[tuple(at)] = value_of
+            identities[tuple(at)] = joined(low, high)
         for k in grouped:  # the total of each dimension is its last entry, empty until now
             last = tuple(-1 if j == k else slice(None) for j in range(len(shape)))
             values[last] = values.sum(axis=k)

@@ -27,7 +27,7 @@ from cellward.solve.sum_moves import SumMoves
 
 JITTER = 1.0
 """Cells at risk go up to so much further than their level, drawn from the key."""
-NEAR, SPREAD, LEAST = 0.1, 0.65, 0.3
+NEAR, SPREAD, LEAST = 0.2, 0.8, 0.3
 """What is much for a cell that is not at risk: NEAR·value / records^SPREAD, and so many units at least. Chance alone would give a half for SPREAD;
 more keeps large cells nearer. Found on the file of benchmarks/server_mix.py."""
 SWEEPS = 40
