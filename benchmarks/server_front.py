@@ -1,17 +1,18 @@
 """The front of the table server: 50 clients at a time, and 100,000 requests made of its own OpenAPI document, by people of every role.
 
-Both processes are started as users start them; the vault holds nothing and answers by a rule, so that what is measured is the front: HTTP, tokens,
-limits, forms, the line to the vault. It writes each new answer to a file and waits for the disk, as a ledger does.
+Both processes are started as users start them. But for `records` the vault holds nothing and answers by a rule, so that what is measured is the
+front: HTTP, tokens, limits, forms, the line to the vault. It writes each new answer to a file and waits for the disk, as a ledger does.
 
     load          50 clients who think 0.25 s on average between requests: tables published before, new tables of 2,004 cells, lists. Afterwards
                   without thought, for the throughput. The front's memory is looked at every second.
+    records       the same over the vault, with a million records: one new table of 2,255 cells in 33 requests, 0.5 s of thought.
     openapi       schemathesis draws requests that the document allows and such that it does not; half of them name a dataset, or a table of
                   somebody else, that is there. Each is sent without a token, by a reader, a reviewer and an administrator: four cases. None may
                   end in a 5xx, in another shape than the one for errors, or with what its sender has no right to. A word that the vault adds to
                   whatever it says must not come out, or stand in the log.
 
-python benchmarks/server_front.py            10 minutes of load, 100,000 cases; exits 1 when something falls short
-python benchmarks/server_front.py --quick    seconds of load, 800 cases; judges no times
+python benchmarks/server_front.py            10 minutes of load twice, 100,000 cases; exits 1 when something falls short
+python benchmarks/server_front.py --quick    seconds of load by 10 clients, 400 cases; judges no times
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -33,13 +35,18 @@ import measure  # noqa: F401 (tests/oracles on the path)
 from results import Report, run_parts, table
 from served import Served, served
 from served import table as asked_for
-from server_load import Ask, Load, run_load
+from server_load import Ask, Kinds, Load, run_load
+from server_population import population, write
 
 SCRIPT = "server_front.py"
-PARTS = {"load": "50 clients at a time", "openapi": "requests made of the OpenAPI document"}
+PARTS = {
+    "load": "50 clients at a time",
+    "records": "50 clients at a time, a million records",
+    "openapi": "requests made of the OpenAPI document",
+}
 ASK = "/v1/datasets/firms/tables"
 CANARY = "CANARY-55102-of-the-vault"
-OF_THE_LEDGER, NEW = "tables of the ledger", "new tables of 2,004 cells"
+OF_THE_LEDGER, NEW = "tables of the ledger", "new tables"
 LEDGER_P99_S, NEW_P99_S = 0.050, 0.500
 GROWTH = 1.10
 """The front's memory at the end beside that after a quarter of the time."""
@@ -51,29 +58,45 @@ FOR_MORE = {"/v1/people": {"ada"}, "/v1/ledger": {"ada"}, "/metrics": {"ada", "v
 # ---- load ----------------------------------------------------------------------------------------------------------------------------------
 
 
-def kinds(published: list[str]) -> Any:
-    """What the clients ask for: six in ten what was published, one in ten a new table, the rest lists."""
+def by_rule(draw: random.Random, k: int | None) -> Ask:
+    """A table of the vault that answers by a rule: one of those published beforehand, or a new one of 2,004 cells."""
+    if k is not None:
+        return "POST", ASK, asked_for((("region", 2), ("activity", 1)), where={"product": [f"P{k:03}"]})
+    where = {"activity": [f"A{n:02}" for n in range(14, 60) if draw.random() < 0.5] or ["A14"]}
+    return "POST", ASK, asked_for((("region", 2), ("product", 1)), where=where)
+
+
+def of_records(draw: random.Random, k: int | None) -> Ask:
+    """A table of the population: one of those published beforehand, or a new one of 2,255 cells."""
+    if k is not None:
+        where = {"sector": [f"S{k % 10:02}"], "year": [("2023", "2024", "2025")[k % 3]]}
+        return "POST", ASK, asked_for((("region", 2), ("size", 1)), measure="turnover", where=where)
+    sectors = [f"S{top:02}{n:02}" for top in range(10) for n in range(6) if draw.random() < 0.7] or ["S0000"]
+    return (
+        "POST",
+        ASK,
+        asked_for((("region", 2), ("sector", 1), ("size", 1)), measure="turnover", where={"sector": sectors}),
+    )
+
+
+def kinds(published: list[str], ask: Callable[[random.Random, int | None], Ask], new: float, dimension: str) -> Kinds:
+    """What the clients ask for: six in ten what was published, by its number or asked again; some new tables; the rest lists."""
+    lists = ("/v1/datasets", f"/v1/datasets/firms/codes?dimension={dimension}&level=1", "/v1/tables.csv")
 
     def draw_one(draw: random.Random) -> tuple[str, Ask]:
         part = draw.random()
         if part < 0.3:
             return OF_THE_LEDGER, ("GET", draw.choice(published), None)
         if part < 0.6:
-            return OF_THE_LEDGER, (
-                "POST",
-                ASK,
-                asked_for((("region", 2), ("activity", 1)), where={"product": [f"P{draw.randrange(50):03}"]}),
-            )
-        if part < 0.7:
-            where = {"activity": [f"A{k:02}" for k in range(14, 60) if draw.random() < 0.5] or ["A14"]}
-            return NEW, ("POST", ASK, asked_for((("region", 2), ("product", 1)), where=where))
-        return "lists", (
-            "GET",
-            draw.choice(("/v1/datasets", "/v1/datasets/firms/codes?dimension=product&level=1", "/v1/tables.csv")),
-            None,
-        )
+            return OF_THE_LEDGER, ask(draw, draw.randrange(len(published)))
+        return (NEW, ask(draw, None)) if part < 0.6 + new else ("lists", ("GET", draw.choice(lists), None))
 
     return draw_one
+
+
+def clients(*, quick: bool) -> dict[str, str]:
+    """Names and roles."""
+    return {f"client {k}": "admin" if k == 0 else "reviewer" for k in range(10 if quick else 50)}
 
 
 def memory_mb(pid: int) -> float:
@@ -81,39 +104,59 @@ def memory_mb(pid: int) -> float:
 
 
 def load(report: Report, *, quick: bool) -> None:
-    seconds = 3.0 if quick else 600.0
-    names = [f"client {k}" for k in range(50)]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        served(Path(folder) / "s", roles=dict.fromkeys(names, "reviewer")) as server,
-    ):
-        published, tokens = [], [server.tokens[name] for name in names]
-        for name in names:
-            server("GET", "/v1/datasets", name)
-        for k in range(50):
-            asked = asked_for((("region", 2), ("activity", 1)), where={"product": [f"P{k:03}"]})
-            published.append(server("POST", ASK, names[k], asked).headers["location"])
-        front, memory, done = server.pid("front"), [], threading.Event()
-
-        def look() -> None:
-            while not done.wait(0.2 if quick else 1.0):
-                memory.append(memory_mb(front))
-
-        looking = threading.Thread(target=look)
-        looking.start()
-        with_thought = run_load(server.url, tokens, kinds(published), seconds=seconds, think_s=0.25)
-        done.set()
-        looking.join()
-        without = run_load(server.url, tokens, kinds(published), seconds=seconds / 20, think_s=0.0)
-    judge_load(report, with_thought, without, memory, quick=quick)
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "s", roles=clients(quick=quick)) as server:
+        ask_and_judge(report, server, by_rule, 0.1, "product", think_s=0.25, quick=quick)
 
 
-def judge_load(report: Report, calm: Load, busy: Load, memory: list[float], *, quick: bool) -> None:
+def records(report: Report, *, quick: bool) -> None:
+    many = 3_000 if quick else 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        config = write(Path(folder), population(many, 7))
+        vault = [sys.executable, "-P", "-m", "cellward.server.vault", str(config.path)]
+        with served(Path(folder) / "s", roles=clients(quick=quick), vault=vault) as server:
+            ask_and_judge(report, server, of_records, 0.03, "sector", think_s=0.5, quick=quick)
+            verified = server("GET", "/v1/ledger", "client 0").json
+    report.add(f"{many:,} records. {verified['sentence']}")
+    report.require(verified["ok"], "the chain of the ledger holds")
+
+
+def ask_and_judge(
+    report: Report,
+    server: Served,
+    ask: Callable[[random.Random, int | None], Ask],
+    new: float,
+    dimension: str,
+    *,
+    think_s: float,
+    quick: bool,
+) -> None:
+    """Publish some tables, let the clients ask, with thought and without, and judge what came."""
+    seconds, tokens = (3.0 if quick else 600.0), list(server.tokens.values())
+    published = []
+    for k, name in enumerate(server.tokens):
+        method, address, body = ask(random.Random(k), k)
+        published.append(server(method, address, name, body).headers["location"])
+    front, memory, done = server.pid("front"), [], threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.2 if quick else 1.0):
+            memory.append(memory_mb(front))
+
+    looking, drawn = threading.Thread(target=look), kinds(published, ask, new, dimension)
+    looking.start()
+    calm = run_load(server.url, tokens, drawn, seconds=seconds, think_s=think_s)
+    done.set()
+    looking.join()
+    busy = run_load(server.url, tokens, drawn, seconds=seconds / 20, think_s=0.0)
+    judge_load(report, calm, busy, memory, think_s, quick=quick)
+
+
+def judge_load(report: Report, calm: Load, busy: Load, memory: list[float], think_s: float, *, quick: bool) -> None:
     rows = [
         [kind, f"{len(calm.seconds[kind]):,}", *(f"{1000 * calm.quantile(kind, q):.0f}" for q in (0.5, 0.95, 0.99))]
         for kind in (OF_THE_LEDGER, NEW, "lists")
     ]
-    report.add(table(["50 clients, 0.25 s of thought", "requests", "p50, ms", "p95, ms", "p99, ms"], rows))
+    report.add(table([f"{think_s:g} s of thought", "requests", "p50, ms", "p95, ms", "p99, ms"], rows))
     quarter, end = memory[len(memory) // 4], memory[-1]
     report.add(
         f"{calm.count:,} requests in {calm.lasted:.0f} s, {len(calm.wrong)} errors; the front's memory {quarter:.0f} MB after a quarter of the time, "
@@ -131,7 +174,7 @@ def judge_load(report: Report, calm: Load, busy: Load, memory: list[float], *, q
 
 
 def openapi(report: Report, *, quick: bool) -> None:
-    cases = 800 if quick else 100_000
+    cases = 400 if quick else 100_000
     with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "s", canary=CANARY) as server:
         asked = asked_for((("region", 1),), where={"activity": ["A33"]})
         theirs = server("POST", ASK, "ron", asked).headers["location"].rpartition("/")[2]
@@ -277,7 +320,7 @@ def in_shape(reply: Any) -> bool:
 
 
 def figures(report: Report, part: str, *, quick: bool) -> None:
-    {"load": load, "openapi": openapi}[part](report, quick=quick)
+    {"load": load, "records": records, "openapi": openapi}[part](report, quick=quick)
 
 
 if __name__ == "__main__":

@@ -22,14 +22,14 @@ import cellward
 from cellward.server.front.people import Limits, People
 
 SCRIPT = """
-import sys
+import json, sys
 from pathlib import Path
 from cellward.errors import CellwardError
 from cellward.server.serving import Address, Serving
-fake, config, people, wait, cert, key = sys.argv[1:]
+vault, people, wait, cert, key = sys.argv[1:]
 tls = (Path(cert), Path(key)) if cert else ()
 try:
-    serving = Serving([sys.executable, fake, config], Path(people), Address("127.0.0.1", 0, *tls), float(wait))
+    serving = Serving(json.loads(vault), Path(people), Address("127.0.0.1", 0, *tls), float(wait))
     serving.run(lambda said: print(f"said: {said}", file=sys.stderr, flush=True), lambda url: print(url, flush=True))
 except CellwardError as error:
     sys.exit(f"said: {error}")
@@ -95,12 +95,13 @@ class Served:
 
     def pid(self, name) -> int:
         """The process of the front or of the vault."""
-        word = {"front": "cellward.server.front", "vault": "fake_vault.py"}[name]
+        words = {"front": ("cellward.server.front",), "vault": ("fake_vault.py", "cellward.server.vault")}[name]
         until = time.monotonic() + 20
         while time.monotonic() < until:
             for pid in children_of(self.process.pid):
                 with contextlib.suppress(OSError):
-                    if word in Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " "):
+                    line = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+                    if any(word in line for word in words):
                         return pid
             time.sleep(0.02)
         raise AssertionError(f"no {name} among the children of {self.process.pid}")
@@ -126,14 +127,23 @@ def table(dimensions=(("region", 1),), measure="count", where=None) -> dict:
 
 
 @contextlib.contextmanager
-def served(folder: Path, *, wait=10.0, env=None, tls=None, limits=GENEROUS, roles=ROLES, **config) -> Iterator[Served]:
-    """A server in a folder, ended at the end."""
+def served(
+    folder: Path, *, wait=10.0, env=None, tls=None, limits=GENEROUS, roles=ROLES, vault=None, **config
+) -> Iterator[Served]:
+    """A server in a folder, ended at the end; ``vault``: the command of another one."""
     folder.mkdir(exist_ok=True, parents=True)
     file = folder / "config.json"
     file.write_text(json.dumps({"ledger": str(folder / "ledger.jsonl"), **config}))
     people = People(folder / "people.sqlite")
     tokens = {name: people.add(name, role, 3600, limits) for name, role in roles.items()}
-    command = [sys.executable, "-c", SCRIPT, fake_vault.__file__, str(file), str(people.path), str(wait)]
+    command = [
+        sys.executable,
+        "-c",
+        SCRIPT,
+        json.dumps(vault or [sys.executable, fake_vault.__file__, str(file)]),
+        str(people.path),
+        str(wait),
+    ]
     command += [str(each) for each in tls or ("", "")]
     env = {**os.environ, "PYTHONPATH": str(Path(cellward.__file__).parents[1]), **(env or {})}
     with (folder / "log").open("w") as log:

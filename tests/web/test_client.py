@@ -1,17 +1,18 @@
 """The client: tables as rows and frames, waiting for slow ones, and exceptions that say what to do."""
 
+import http.server
+import json
 import subprocess
 import sys
+import threading
 from decimal import Decimal
 
 import pytest
 from fake_vault import value_of
-from served import served
 
 from cellward import client
 from cellward.client import NotAllowedError, RefusedError, ServerError, connect
 from cellward.errors import InputError, ResourceError, TimeLimitError
-from cellward.server.front.people import Limits
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +85,48 @@ def test_nobody_there(monkeypatch):
         connect("http://127.0.0.1:9", "cw_x").datasets()
 
 
-def test_it_waits_where_it_is_told_to(tmp_path):
-    with served(tmp_path / "s", limits=Limits(per_minute=120), roles={"rita": "reader"}) as server:
-        rita = connect(server.url, server.tokens["rita"])
-        for _ in range(123):
-            rita.datasets()
-        assert '"status": 429' in server.log
+TOO_MANY = {"code": "too-many-requests", "sentence": "too many", "remedy": "later"}
+
+
+@pytest.fixture
+def told_to_wait(monkeypatch):
+    """A server that says to wait before it answers; the seconds that the client then waits are noted and not waited."""
+    waits, slept = [], []
+
+    class Late(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps(TOO_MANY if waits else {"datasets": [], "next": None}).encode()
+            self.send_response(429 if waits else 200)
+            if waits:
+                self.send_header("Retry-After", waits.pop(0))
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    monkeypatch.setattr(client.time, "sleep", slept.append)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Late) as late:
+        thread = threading.Thread(target=late.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield connect(f"http://127.0.0.1:{late.server_port}", "cw_x"), waits, slept
+        late.shutdown()
+        thread.join()
+
+
+def test_it_waits_where_it_is_told_to(told_to_wait):
+    server, waits, slept = told_to_wait
+    waits += ["3", "7"]
+    assert server.datasets() == []
+    assert [seconds for seconds in slept if seconds >= 1] == [3.0, 7.0]
+
+
+def test_it_does_not_wait_for_tomorrow(told_to_wait):
+    server, waits, _ = told_to_wait
+    waits += ["40000"]
+    with pytest.raises(NotAllowedError, match="too many; later"):
+        server.datasets()
 
 
 def test_it_waits_for_a_process_that_begins_again(server):

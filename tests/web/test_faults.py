@@ -92,20 +92,62 @@ def test_a_body_in_pieces_is_counted_too(server):
     line.close()
 
 
-def test_what_is_no_http_is_told_in_the_same_shape(server):
-    at = urlsplit(server.url)
+RAW = {
+    "no HTTP": (b"\x16\x03\x01 this is no HTTP\r\n\r\n", 400),
+    "two lengths": (
+        b"POST /v1/datasets/firms/tables HTTP/1.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n{}\r\n{}",
+        400,
+    ),
+    "length below none": (b"POST /v1/datasets/firms/tables HTTP/1.1\r\nContent-Length: -2\r\n{}\r\n", 400),
+    "length beyond all": (b"POST /v1/datasets/firms/tables HTTP/1.1\r\nContent-Length: 999999999999\r\n{}\r\n", 413),
+    "a length and pieces": (
+        b"POST /v1/datasets/firms/tables HTTP/1.1\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n{}\r\n2\r\n{}\r\n0\r\n\r\n",
+        422,
+    ),
+    "a way around": (b"GET /docs/../v1/ledger HTTP/1.1\r\n{}\r\n", 404),
+    "two slashes": (b"GET //v1/ledger HTTP/1.1\r\n{}\r\n", 404),
+    "whole address": (b"GET http://other/v1/ledger HTTP/1.1\r\n{}\r\n", 404),
+    "letters in numbers": (b"GET /v1/%6cedger HTTP/1.1\r\n{}\r\n", 403),
+    "large letters": (b"GET /V1/LEDGER HTTP/1.1\r\n{}\r\n", 404),
+    "an own method": (b"BREW /v1/ledger HTTP/1.1\r\n{}\r\n", 405),
+    "no letters": (b"GET /v1/datasets/%zz%ff.csv HTTP/1.1\r\n{}\r\n", 404),
+    "a zero": (b"GET /v1/data\0sets HTTP/1.1\r\n{}\r\n", 400),
+    "two tokens": (b"GET /v1/datasets HTTP/1.1\r\nAuthorization: Bearer x\r\n{}\r\n", 401),
+}
+
+
+@pytest.mark.parametrize("sent, status", list(RAW.values()), ids=list(RAW))
+def test_what_no_client_sends_is_told_in_the_same_shape(sent, status, server):
+    at, token = urlsplit(server.url), server.tokens["rita"]
+    common = (
+        f"Host: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nConnection: close\r\n".encode()
+    )
+    said = b""
     with socket.create_connection((at.hostname, at.port), timeout=10) as line:
-        line.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
-        said = b""
+        line.sendall(sent.replace(b"{}", common, 1))
         while piece := line.recv(4096):
             said += piece
-    assert said.startswith(b"HTTP/1.1 400")
-    assert json.loads(said.split(b"\r\n\r\n", 1)[1])["code"] == "not-http"
+    assert said.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(said.split(b"\r\n\r\n", 1)[1]).keys() == {"code", "sentence", "remedy"}
 
 
 def test_a_number_of_the_clients_own_comes_back_and_nothing_that_breaks_a_log(server):
     assert server("GET", "/health", X_Request_Id="mine-1").headers["x-request-id"] == "mine-1"
     assert server("GET", "/health", X_Request_Id="a b").headers["x-request-id"] != "a b"
+
+
+@pytest.mark.parametrize("host", ["[", "a b", "x" * 300, "évil", ""])
+def test_whatever_the_client_calls_the_host(host, server):
+    line = server.line()
+    line.putrequest("GET", "/v1/datasets/firms/codes?dimension=region&limit=1", skip_host=True)
+    line.putheader("Host", host.encode())
+    line.putheader("Authorization", f"Bearer {server.tokens['rita']}")
+    line.endheaders()
+    reply = line.getresponse()
+    assert reply.status in (200, 400)
+    told = json.loads(reply.read())
+    assert reply.status == 400 or told["next"] == "/v1/datasets/firms/codes?dimension=region&limit=1&offset=1"
+    line.close()
 
 
 def test_405_names_the_methods(server):

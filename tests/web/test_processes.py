@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 from served import children_of, served, table
 
+from cellward.client import connect
+from cellward.errors import ResourceError
+
 ASK = "/v1/datasets/firms/tables"
 CANARY = "CANARY-90417-of-the-vault"
 SECRET_VARIABLE = "CELLWARD_TEST_SECRET"
@@ -212,23 +215,27 @@ def test_a_vault_that_does_not_begin_ends_the_server_in_a_sentence(tmp_path):
 
 
 def test_tls_by_the_names_of_its_files(tmp_path):
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1"
-    command += " -addext subjectAltName=IP:127.0.0.1"
-    subprocess.run([*command.split(), "-keyout", key, "-out", cert], check=True, capture_output=True)
-    with served(tmp_path / "s", tls=(cert, key)) as server:
+    """The certificate is for 127.0.0.1, and its key in the same file; they are for this test alone."""
+    pem = Path(__file__).with_name("tls_for_tests.pem")
+    with served(tmp_path / "s", tls=(pem, pem)) as server:
         assert server.url.startswith("https://")
         reply = server("GET", "/v1/datasets", "rita")
         assert reply.status == 200
         assert reply.headers["strict-transport-security"].startswith("max-age=")
+        assert connect(server.url, server.tokens["rita"], ca=pem).datasets()
+        with pytest.raises(ResourceError, match="CERTIFICATE_VERIFY_FAILED"):
+            connect(server.url, server.tokens["rita"]).datasets()
 
 
 def test_the_command_line_says_what_is_missing(tmp_path):
     (tmp_path / "c.toml").write_text("")
+    (tmp_path / "no.pem").write_text("no certificate")
     for options, said in (
         ([str(tmp_path / "none.toml")], "no such file"),
         ([str(tmp_path / "c.toml"), "--tls-cert", "x.pem"], "give both, or neither"),
         ([str(tmp_path / "c.toml"), "--tls-cert", "x.pem", "--tls-key", "y.pem"], "x.pem: cannot be read"),
+        ([str(tmp_path / "c.toml"), "--tls-cert", "no.pem", "--tls-key", "no.pem"], "give both in PEM"),
+        ([str(tmp_path / "c.toml"), "--dims", "region"], "says itself what is served"),
         ([str(tmp_path / "c.toml"), "--host", "192.0.2.1", "--port", "0"], "192.0.2.1 port 0: cannot listen there"),
     ):
         code = "from cellward.cli import main; main()"

@@ -10,8 +10,10 @@ from typing import Annotated
 import typer
 
 from cellward.cli.exits import say
+from cellward.cli.options import by_dimension
 from cellward.cli.token import PEOPLE
 from cellward.errors import InputError
+from cellward.server.described import write_config
 from cellward.server.front.people import People
 from cellward.server.serving import Address, Serving
 
@@ -19,7 +21,20 @@ FIRST_S = 86_400
 
 
 def serve(
-    source: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="What is served, as docs/server.md says.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="A configuration .toml, as docs/server.md says, or a file of records with --dims."
+        ),
+    ],
+    dims: Annotated[str, typer.Option(help="Of a file of records: the dimension columns, separated by commas.")] = "",
+    measure: Annotated[str, typer.Option(help="The columns that are added up, separated by commas.")] = "",
+    contributor: Annotated[str | None, typer.Option(help="The column that says whose record it is.")] = None,
+    holding: Annotated[str | None, typer.Option(help="The column of holdings.")] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="DIM=FILE: the sums between its codes; repeatable.")
+    ] = None,
+    policy: Annotated[str, typer.Option(help="The rules: a policy file, or default.")] = "default",
     people: Annotated[Path, PEOPLE] = Path("people.sqlite"),
     host: Annotated[str, typer.Option(help="Where to listen; this machine alone unless told.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0: any that is free.", min=0, max=65535)] = 8000,
@@ -27,7 +42,11 @@ def serve(
     tls_key: Annotated[Path | None, typer.Option(help="Key of that certificate (PEM).")] = None,
     wait: Annotated[
         float,
-        typer.Option(help="Seconds that a client waits for a table before it is told where to look after it.", min=0.0),
+        typer.Option(
+            help="Seconds that a client waits for a table before it is told where to look after it.",
+            min=0.0,
+            max=3600.0,
+        ),
     ] = 10.0,
 ) -> None:
     """Serve tables over records: whatever is asked, the same cell is the same, all adds up, and nobody is given away."""
@@ -36,6 +55,15 @@ def serve(
     if not source.is_file():
         raise InputError(f"{source}: no such file; give the configuration of a server")
     address = Address(host, port, tls_cert, tls_key)
+    config = source
+    if source.suffix.lower() != ".toml":
+        hung = {name: files[-1] for name, files in by_dimension(hierarchy, "hierarchy", "DIM=FILE").items()}
+        config = write_config(
+            source, dimensions=_names(dims), measures=_names(measure), policy=policy, hierarchies=hung, contributor=contributor, holding=holding
+        )  # fmt: skip
+        say(f"{config} says what is served; change it there, and keep its key and its ledger")
+    elif dims or measure or contributor or holding or hierarchy or policy != "default":
+        raise InputError(f"{source}: says itself what is served; leave --dims, --measure and the like out")
     first = not people.exists()
     tokens = People(people)
     if first:
@@ -46,5 +74,9 @@ def serve(
         say(
             f"{host} can be reached from elsewhere, and without TLS tokens travel in clear; give --tls-cert and --tls-key"
         )
-    vault = [sys.executable, "-P", "-m", "cellward.server.vault", str(source)]
+    vault = [sys.executable, "-P", "-m", "cellward.server.vault", str(config)]
     Serving(vault, people, address, wait).run(say, typer.echo)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -135,7 +135,7 @@ def config_text(
 ) -> str:
     """The configuration file of a server for one file of records; ``more`` are further keys of its dataset, such as contributor and holding.
 
-    >>> print(config_text("records.csv", dimensions=["region"], measures=["turnover"], contributor="firm").splitlines()[3])
+    >>> print(config_text("records.csv", dimensions=["region"], measures=["turnover"], contributor="firm").splitlines()[4])
     name = "records"
     """
     hung = hierarchies or {}

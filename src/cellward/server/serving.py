@@ -11,6 +11,7 @@ import ctypes
 import os
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -53,6 +54,13 @@ class Address:
         for file in (self.tls_cert, self.tls_key):
             if file is not None and not os.access(file, os.R_OK):
                 raise InputError(f"{file}: cannot be read; check the name and its permissions")
+        if self.tls_cert is not None:
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.tls_cert, self.tls_key, lambda: "")
+            except (OSError, ValueError):
+                raise InputError(
+                    f"{self.tls_cert}, {self.tls_key}: no certificate and its key without a password; give both in PEM"
+                ) from None
 
     @property
     def alone(self) -> bool:

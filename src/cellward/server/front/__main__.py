@@ -34,7 +34,11 @@ class InOurShape(H11Protocol):
             (b"connection", b"close"),
             (b"x-content-type-options", b"nosniff"),
         ]
-        for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=NOT_HTTP.body), h11.EndOfMessage()):
+        for event in (
+            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+            h11.Data(data=NOT_HTTP.body),
+            h11.EndOfMessage(),
+        ):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request, Security
 from fastapi.responses import Response
@@ -23,6 +24,7 @@ from cellward.server.front.vault_line import VaultLine
 from cellward.server.front.waiting import Waiting
 from cellward.server.front.writers import LIST_FORMS, TABLE_FORMS, as_json, write_answer, write_list
 
+LONGEST_ACCEPT = 2_000
 SMALL = 2_000
 """Rows that are written at once; larger tables, and Parquet, in a thread."""
 
@@ -80,15 +82,15 @@ def one(
 
 
 def accepted(request: Request) -> str:
-    """The whole Accept of a request."""
-    return ",".join(request.headers.getlist("accept"))
+    """The whole Accept of a request, as far as anybody writes one."""
+    return ",".join(request.headers.getlist("accept"))[:LONGEST_ACCEPT]
 
 
 def page(request: Request, offset: int, limit: int, *, more: bool) -> dict[str, Any]:
     """Where a page of a list stands, and the address of the next one."""
-    following = str(request.url.include_query_params(offset=offset + limit).query)
+    following = urlencode({**request.query_params, "offset": offset + limit})
     ending = request.scope["cellward"].form
-    path = request.url.path + (ending.ending if ending else "")
+    path = quote(request.scope["path"]) + (ending.ending if ending else "")
     return {"offset": offset, "limit": limit, "next": f"{path}?{following}" if more else None}
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastapi import Header, Path, Request
 from fastapi.responses import Response
 
+from cellward.errors import CellwardError
 from cellward.server.front.answer import IDENTITY, Answer
 from cellward.server.front.fault import Fault, told_by_the_vault
 from cellward.server.front.front import Front, TheFront, ThePerson, accepted, for_holders, one
@@ -99,7 +100,13 @@ async def _answered(front: Front, person: Person, dataset: str, asked: dict[str,
     front.owners.add(person.name, answer.id)
     front.metrics.add("cellward_answers_total", engine=answer.engine[:20], from_ledger=str(answer.from_ledger).lower())
     if not answer.from_ledger and answer.rows:
-        await asyncio.to_thread(front.people.spend, person.name, _today(), len(answer.rows))
+        try:
+            await asyncio.to_thread(front.people.spend, person.name, _today(), len(answer.rows))
+        except CellwardError:
+            sentence = "what you have had today cannot be noted down"
+            raise Fault(
+                503, "people", sentence, "tell the administrator to look at the file of tokens and its disk"
+            ) from None
     return answer
 
 
