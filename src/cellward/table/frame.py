@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -224,12 +225,16 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
     return table if spec.frequency is None else _ranked(table, spec, spread)
 
 
+def _stands(place: Place, name: str, row: int) -> str:
+    return place(row, name)
+
+
 def _words(spec: LongSpec, column: Callable[[str], Any], place: Place) -> Words:
     """What the codes are called."""
     from_rows: Words = {}
     for dim, name in label_columns(spec.labels).items():
-        stands = [place(row, name) for row in range(len(column(dim)))]
-        from_rows[dim] = words_from_pairs(dim, zip(column(dim), column(name), strict=True), stands.__getitem__)
+        pairs = zip(column(dim), column(name), strict=True)
+        from_rows[dim] = words_from_pairs(dim, pairs, partial(_stands, place, name))
     return words_of(spec.hierarchies, spec.labels, from_rows)
 
 
