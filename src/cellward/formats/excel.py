@@ -23,7 +23,7 @@ from cellward.formats.printed_table import PrintedTable
 from cellward.table.frame import LongSpec
 from cellward.table.table import Table
 
-MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
+MOST_ROWS, MOST_CHARACTERS = 1_048_576, 32_767
 DIGITS = 15
 """What a spreadsheet keeps of a number."""
 SHEETS = ("Read me", "Table", "Layout")
