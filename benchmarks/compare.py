@@ -168,8 +168,8 @@ def published(report: Report, whole: cw.Table, name: str, *, greedy: bool) -> No
         f"Rivals on {name} beside what is published of them:\n\n" + table(["rival", "published", "measured here"], rows)
     )
     report.add(
-        "Published: random rounding as Statistics Canada describes it for its census (totals are rounded by themselves too, so that parts need not add "
-        "up to them); the table of probabilities that the tests of R's ptable print for `pt_ex_cnts()`; R's SmallCountRounding run on the same table."
+        "Published: random rounding as Statistics Canada describes it for its census (totals are rounded by themselves too, so that parts need not "
+        "add up to them); the table of probabilities that the tests of R's ptable print for `pt_ex_cnts()`; R's SmallCountRounding run on the same table."
     )
 
 

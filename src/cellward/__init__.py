@@ -20,6 +20,7 @@ from cellward.protection import Protection
 from cellward.publication.knowledge import Knowledge
 from cellward.publication.release import Release
 from cellward.registry import read, write
+from cellward.report.notebook_bar import NotebookBar
 from cellward.risk.attacker import Attacker
 from cellward.risk.dominance import Dominance
 from cellward.risk.manual import Manual
@@ -52,6 +53,7 @@ __all__ = [
     "Job",
     "Knowledge",
     "Manual",
+    "NotebookBar",
     "PPercent",
     "Policy",
     "PriorPosterior",

@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from cellward.errors import CellwardError, InputError, ResourceError, TimeLimitError
-from cellward.files.frames import frame_of
+from cellward.files.made_frames import frame_of
 
 PAGE = 1_000
 TRIES = 5

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,8 @@ class Hierarchy:
     """
 
     sums: tuple[tuple[str, tuple[str, ...]], ...]
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What codes are called, as far as that is known."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sums", _checked(self.sums))
@@ -186,7 +188,8 @@ class Hierarchy:
         >>> Hierarchy.flat(["male", "female"]).merge(Hierarchy.flat(["young", "adult"])).sums
         (('Total', ('male', 'female')), ('Total', ('young', 'adult')))
         """
-        return Hierarchy(tuple(chain(self.sums, *(other.sums for other in others))))
+        labels = {code: label for one in (self, *others) for code, label in one.labels.items()}
+        return Hierarchy(tuple(chain(self.sums, *(other.sums for other in others))), labels)
 
     def __or__(self, other: Hierarchy) -> Hierarchy:
         return self.merge(other) if isinstance(other, Hierarchy) else NotImplemented
@@ -203,7 +206,8 @@ class Hierarchy:
                 f"{_quoted(fresh[0])} has no place in a hierarchy of {len(self.roots)} roots: name the sum it belongs to"
             )
         root = self.roots[0]
-        return Hierarchy(tuple((parent, (*below, *fresh) if parent == root else below) for parent, below in self.sums))
+        sums = tuple((parent, (*below, *fresh) if parent == root else below) for parent, below in self.sums)
+        return Hierarchy(sums, self.labels)
 
     @classmethod
     def flat(cls, codes: Iterable[str], total: str = "Total") -> Hierarchy:
@@ -359,7 +363,8 @@ class Hierarchy:
     ) -> Hierarchy:
         r"""From a file, by what it is: ``.hrc``, or a CSV or Parquet file of children and parents, or of levels, the broadest first.
 
-        Columns called ``child`` and ``parent`` are taken for that, others for levels; ``levels``, or ``child`` and ``parent``, say it where the
+        Columns called ``child`` and ``parent`` are taken for that, others for levels; one called ``label``, or ``X label`` beside the level ``X``,
+        says what codes are called; ``levels``, or ``child`` and ``parent``, say it where the
         file does not. Several codes without a parent come under ``total``.
 
         >>> import tempfile, pathlib

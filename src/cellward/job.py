@@ -49,7 +49,15 @@ _ANY = (str, int, Decimal, list, dict)
 
 _LONG = {field.name for field in fields(LongSpec)} - {"hierarchies"}
 _MICRO = {field.name for field in fields(Roles)} - {"hierarchies", "decimal"}
-_INPUT = {"file": _TEXT, "kind": _TEXT, "query": _TEXT, "separator": _TEXT, "decimal": _TEXT, "names": _LIST}
+_INPUT = {
+    "file": _TEXT,
+    "sheet": _TEXT,
+    "kind": _TEXT,
+    "query": _TEXT,
+    "separator": _TEXT,
+    "decimal": _TEXT,
+    "names": _LIST,
+}
 _RULES = {
     "policy": _TEXT,
     "policy_sha256": _TEXT,

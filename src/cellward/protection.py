@@ -25,7 +25,7 @@ from cellward.audit.interval_columns import closest
 from cellward.audit.shown import Shown
 from cellward.errors import InputError, VerificationError
 from cellward.exact import Floats, Ints
-from cellward.files.frames import frame_of
+from cellward.files.made_frames import frame_of
 from cellward.instance import Instance
 from cellward.key import checked_key
 from cellward.notebook import MOST_ROWS, card

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from cellward.errors import InputError, kind_of
-from cellward.files.text import check_input
+from cellward.files.text import check_input, unpacked_suffix
 from cellward.files.whole import check_folder
 from cellward.formats.csv_file import read_csv, write_csv
+from cellward.formats.excel import read_excel
 from cellward.formats.jj import read_jj, write_jj
 from cellward.formats.parquet import read_parquet, write_parquet
 from cellward.table.frame import LongSpec, refuse_former
@@ -18,7 +19,15 @@ from cellward.table.table import Table
 from cellward.tauargus.files.intermediate import write_tab
 from cellward.tauargus.files.tab import TabSpec, read_tab
 
-_LONG = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".tab": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_LONG = {
+    ".xlsx": "excel",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".tab": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 
 
 ADDITIVE = ("additive", "keep_values", "additive_weights")
@@ -32,10 +41,11 @@ def read(path: str | Path, **options: Any) -> Table:
     JJ files take ``decimals`` only; ``.tab`` files without ``dims`` take ``decimals``, ``totals`` (``"given"``, ``"compute"``) and ``value``; every
     file takes ``additive``, ``keep_values`` and ``additive_weights``, by which a table that does not add up becomes the nearest that does;
     long tables need at least ``dims`` and ``value``; CSV (also ``.txt`` and ``.tab``) takes ``separator``, ``decimal`` (``","`` for
-    decimal commas) and, where there is no header, ``names`` of the columns.
+    decimal commas) and, where there is no header, ``names`` of the columns; text files may be compressed (``.csv.gz``). An Excel file (``.xlsx``)
+    takes ``sheet``, where several hold something.
     """
     path = check_input(path, "a table's file")
-    kind = path.suffix.lower()
+    kind = unpacked_suffix(path)
     if kind == ".jj":
         extra = sorted(set(options) - {"decimals", *ADDITIVE})
         if extra:
@@ -45,20 +55,25 @@ def read(path: str | Path, **options: Any) -> Table:
         return _read_tab(path, **options)
     if kind not in _LONG:
         raise InputError(
-            f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .tab, .csv, .tsv or .parquet"
+            f"{path}: the extension {kind or '(none)'!r} is not known; use .jj, .tab, .csv, .tsv, .xlsx or .parquet"
         )
     if not options.get("dims") or not options.get("value"):
         raise InputError(
             f"{path}: name the dimension columns and the value column with dims= and value= (--dims A,B --value V)"
         )
     text = {name: options.pop(name) for name in ("separator", "names", "decimal") if name in options}
+    sheet = {name: options.pop(name) for name in ("sheet",) if name in options}
     refuse_former(options)
     if unknown := sorted(set(options) - {field.name for field in fields(LongSpec)}):
         raise InputError(f"{path}: the option {unknown[0]!r} is not known; use those of Table.from_frame")
     if _LONG[kind] != "csv" and text:
         raise InputError(f"{path}: {', '.join(text)} {'is' if len(text) == 1 else 'are'} for text files; leave it out")
+    if _LONG[kind] != "excel" and sheet:
+        raise InputError(f"{path}: only an Excel file has sheets; leave sheet out")
     spec = LongSpec(**options)
-    return read_csv(path, spec, **text) if _LONG[kind] == "csv" else read_parquet(path, spec)
+    if _LONG[kind] == "csv":
+        return read_csv(path, spec, **text)
+    return read_excel(path, spec, **sheet) if _LONG[kind] == "excel" else read_parquet(path, spec)
 
 
 def _read_tab(path: Path, **options: Any) -> Table:

@@ -137,7 +137,7 @@ BAD = {
     "a JJ of no cells": (jj("0\n0\n0\n"), r"t\.jj line 2: the table has no cells"),
     "a JJ that announces 10^8 cells": (jj("0\n100000000\n"), r"t\.jj: the file ends after line 2 where cell 0 of 100000000"),
     "a CSV called JJ": (jj(CSV), r"t\.jj line 1: a JJ file starts with a line 0"),
-    "an unknown extension": (csv(CSV, name="t.xlsx"), r"t\.xlsx: the extension '\.xlsx' is not known; use \.jj, \.tab, \.csv"),
+    "an unknown extension": (csv(CSV, name="t.ods"), r"t\.ods: the extension '\.ods' is not known; use \.jj, \.tab, \.csv"),
     "no extension": (csv(CSV, name="t"), r"the extension '\(none\)' is not known"),
     "text called Parquet": (csv(CSV, name="t.parquet"), r"t\.parquet: not readable as Parquet"),
     "a file that is not there": (csv(None), r"t\.csv: no such file; check the path"),

@@ -195,6 +195,7 @@ def test_ranges_and_open_ends(tmp_path):
         ("x.csv", {"title": "T"}, r"x\.csv: CSV has no place for a title and footnotes; leave them out, or choose another format$"),
         ("x.xlsx", {"footnotes": "one text"}, r"^title and footnotes: give a text, and a list of texts$"),
         ("x.md", {"title": "two\nlines"}, r"^'two\\nlines' holds a control character, which files of tables have no place for; take it out$"),
+        ("x.md", {"title": "half a \ud800"}, r"holds a control character, which files of tables have no place for; take it out$"),
         ("x.px", {"title": 'a "word"'}, r"holds a quotation mark, for which PX files have no place; take it out, or choose another format$"),
         ("x.xlsx", {"title": "t" * 40_000}, r"x\.xlsx: 'ttt.*a text of 40,000 characters, more than a sheet has room for; shorten it$"),
         ("nowhere/x.px", {}, r"nowhere/x\.px: cannot be written"),

@@ -414,7 +414,7 @@ def test_parquet_holds_as_many_decimals_as_a_table_may_have(tmp_path):
 # ---- which format, and files whole or not at all -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.jj.txt.bak", ".jj"])
+@pytest.mark.parametrize("name", ["t.ods", "t", "t.jj.txt.bak", ".jj"])
 def test_unknown_extensions_are_refused(tmp_path, name):
     with pytest.raises(cw.InputError, match=r"is not known; use \.jj"):
         read(put(tmp_path / name, SMALL))

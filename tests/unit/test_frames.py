@@ -10,7 +10,7 @@ import pytest
 from fixed_keys import key_of
 
 import cellward as cw
-from cellward.files import frames
+from cellward.files import made_frames
 from cellward.table.sensitivity import Sensitivity
 
 KEY = key_of("frames")
@@ -191,7 +191,7 @@ def test_a_package_that_is_missing_is_said(monkeypatch, package):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(frames.importlib, "import_module", missing)
+    monkeypatch.setattr(made_frames.importlib, "import_module", missing)
     other = {"pandas": "polars", "polars": "pandas"}[package]
     said = rf"^{package} is not installed; install it \(pip install {package}\), or use to_{other}\(\) or the columns as they are$"
     with pytest.raises(cw.InputError, match=said):

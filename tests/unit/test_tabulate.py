@@ -567,9 +567,9 @@ def test_other_sources_that_are_refused(tmp_path):
     ):
         with pytest.raises(InputError, match=said):
             by_region(rows, **options)
-    (tmp_path / "records.xlsx").touch()
-    with pytest.raises(InputError, match=r"the extension '\.xlsx' is not known"):
-        by_region(tmp_path / "records.xlsx")
+    (tmp_path / "records.ods").touch()
+    with pytest.raises(InputError, match=r"the extension '\.ods' is not known"):
+        by_region(tmp_path / "records.ods")
     (tmp_path / "records.csv").write_text("region\nx\n")
     with pytest.raises(InputError, match="query"):
         by_region(tmp_path / "records.csv", query="records")

@@ -24,7 +24,7 @@ from cellward.audit.sums_as_cells import (
 )
 from cellward.errors import InputError
 from cellward.exact import NO_BOUND, Ints
-from cellward.files.frames import frame_of
+from cellward.files.made_frames import frame_of
 from cellward.instance import Instance
 from cellward.notebook import MOST_ROWS, card
 from cellward.publication.knowledge import Knowledge

@@ -27,7 +27,7 @@ def advise(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="INPUT", help="A .jj file, a long table in .csv, .tsv or .parquet, or a job file .toml."
+            metavar="INPUT", help="A .jj file, a table in .csv, .tsv, .xlsx or .parquet, or a job file .toml."
         ),
     ],
     attackers: Annotated[Path | None, ATTACKERS] = None,

@@ -27,8 +27,9 @@ from cellward.cli import (
     verify,
 )
 from cellward.cli.exits import BAD_INPUT, DONE, EPILOG, FAILED, INTERRUPTED, die
-from cellward.cli.options import ReportAlone
+from cellward.cli.options import ReportAlone, with_options
 from cellward.cli.own_words import own_words
+from cellward.cli.voice import VOICE, speaking
 from cellward.errors import CellwardError, InputError, ResourceError, out_of_memory
 from cellward.files.scratch import sweep
 from cellward.files.whole import private_files
@@ -72,13 +73,14 @@ def _heard(command: Callable[..., None]) -> Callable[..., None]:
     """The command, whose Ctrl-C reaches us with its notes; typer by itself would end without a word."""
 
     @functools.wraps(command)
-    def run_it(*args: Any, **given: Any) -> None:
+    def run_it(*, voice: dict[str, Any], **given: Any) -> None:
         try:
-            command(*args, **given)
+            with speaking(voice, as_json=given.get("as_json", False)):
+                command(**given)
         except KeyboardInterrupt as error:
             raise typer.Abort from error
 
-    return run_it
+    return with_options(VOICE, "voice")(run_it)
 
 
 def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:

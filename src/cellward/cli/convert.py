@@ -20,7 +20,7 @@ def convert(
         Path,
         typer.Argument(
             metavar="INPUT",
-            help="A table (.jj, .tab with .rda, .csv, .tsv, .parquet), records (.asc with .rda), .hrc or .cdl.",
+            help="A table (.jj, .tab with .rda, .csv, .tsv, .xlsx, .parquet), records (.asc with .rda), .hrc or .cdl.",
         ),
     ],
     target: Annotated[

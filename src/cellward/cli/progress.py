@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Final
 
 from cellward.cli.exits import say
@@ -23,40 +24,60 @@ LINES_S: Final = 10.0
 DRAWN_S: Final = 0.2
 
 
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """While in here, nothing is drawn and no lines are written."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
 @contextlib.contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar, on a terminal only."""
-    if not sys.stderr.isatty():
+    """A bar of how much is done, on a terminal only."""
+    if _silent.get() or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    latest = Latest(what)
+    with _drawn(latest):
+        yield latest.counted
 
 
 @contextlib.contextmanager
 def spinner(what: str) -> Iterator[None]:
-    """A spinner while something runs, on a terminal only."""
-    if not sys.stderr.isatty():
+    """A bar that moves to and fro while something runs, on a terminal only."""
+    if _silent.get() or not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{what} …"):
+    with _drawn(Latest(what)):
         yield
+
+
+@contextlib.contextmanager
+def _drawn(latest: Latest) -> Iterator[None]:
+    done = threading.Event()
+    drawing = threading.Thread(target=_draw, args=(latest, Budget(), done), daemon=True)
+    drawing.start()
+    try:
+        yield
+    finally:
+        done.set()
+        drawing.join()
 
 
 @contextlib.contextmanager
 def told(budget: Budget, *, quiet: bool = False) -> Iterator[None]:
     """While in here, whoever looks on sees how far the job is: a bar on a terminal, a line now and then elsewhere unless ``quiet``."""
     terminal, done = sys.stderr.isatty(), threading.Event()
-    if quiet and not terminal:
+    if _silent.get() or (quiet and not terminal):
         yield
         return
-    latest = Latest()
+    latest = Latest("")
     budget.watch.listener, before = latest, budget.watch.listener
     budget.watch.tell()
     drawing = threading.Thread(target=_draw if terminal else _write_lines, args=(latest, budget, done), daemon=True)
@@ -72,54 +93,60 @@ def told(budget: Budget, *, quiet: bool = False) -> Iterator[None]:
 class Latest:
     """The last that was told, for whoever draws it when it is time."""
 
-    def __init__(self) -> None:
-        self.standing = Standing(phase="")
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.standing = Standing(phase=what)
+        self.share: tuple[int, int] | None = None
 
     def __call__(self, standing: Standing) -> None:
         """Keep it."""
         self.standing = standing
 
+    def counted(self, done: int, every: int) -> None:
+        """So much is done, of so much."""
+        self.share = done, every
+        self.standing = Standing(phase=f"{self.what}, {done:,} of {every:,}")
 
-def words(standing: Standing) -> str:
-    """How far a job is, but for the time.
+    def passed(self, budget: Budget) -> tuple[float | None, float | None]:
+        """How far the bar is, and of how much: what is done, or else the time; without a limit it moves to and fro."""
+        if self.share is not None:
+            return float(self.share[0]), float(self.share[1])
+        limit = budget.time_limit_s
+        return (None, None) if limit is None else (min(budget.spent, limit), limit)
 
-    >>> words(Standing(phase="solving", incumbent=1250.0, bound=1000.0))
-    'solving: best 1,250, bound 1,000, gap 20 %'
-    """
-    parts = []
-    if standing.incumbent is not None:
-        parts.append(f"best {_number(standing.incumbent)}")
-    if standing.bound is not None:
-        parts.append(f"bound {_number(standing.bound)}")
-    if standing.gap is not None:
-        parts.append(f"gap {100 * standing.gap:.3g} %")
-    return f"{standing.phase}: {', '.join(parts)}" if parts else standing.phase
-
-
-def _number(x: float) -> str:
-    return f"{round(x):,}" if abs(x) >= 100 or x == round(x) else f"{x:.4g}"
+    def clock(self, budget: Budget) -> str:
+        """The time that has passed, and that which is left, as far as it can be told."""
+        spent, left = budget.spent, budget.left
+        if self.share is not None and self.share[0]:
+            left = spent * (self.share[1] - self.share[0]) / self.share[0]
+        return f"{spent:.0f} s" + ("" if left is None else f", {left:.0f} s left")
 
 
 def _write_lines(latest: Latest, budget: Budget, done: threading.Event) -> None:
     while not done.wait(LINES_S):
-        say(f"{words(latest.standing)} ({budget.spent:.0f} s)")
+        say(f"{latest.standing} ({budget.spent:.0f} s)")
 
 
 def _draw(latest: Latest, budget: Budget, done: threading.Event) -> None:
-    """The bar is the time that has passed of the limit; without a limit it moves to and fro."""
+    """Drawn after a while, and again and again."""
     if done.wait(AFTER_S):
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[spent]:.0f} s"))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[clock]}", markup=False),
+    )
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
-        task = progress.add_task(words(latest.standing), total=budget.time_limit_s, spent=budget.spent)
+        task = progress.add_task(str(latest.standing), total=latest.passed(budget)[1], clock=latest.clock(budget))
         while not done.wait(DRAWN_S):
-            limit = budget.time_limit_s
-            passed = None if limit is None else min(budget.spent, limit)
-            progress.update(task, description=words(latest.standing), completed=passed, spent=budget.spent)
+            completed, total = latest.passed(budget)
+            progress.update(
+                task, description=str(latest.standing), completed=completed, total=total, clock=latest.clock(budget)
+            )
 
 
 @contextlib.contextmanager

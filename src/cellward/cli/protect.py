@@ -41,7 +41,11 @@ def command(method: type[Method]) -> Callable[..., None]:
     @with_options(_declared(method), "choosing")
     def protect(
         source: Annotated[
-            Path, typer.Argument(metavar="INPUT", help="A .jj file, or a long table in .csv, .tsv or .parquet.")
+            Path,
+            typer.Argument(
+                metavar="INPUT",
+                help="A .jj file, or a table in .csv, .tsv, .xlsx or .parquet (long, or wide with --across).",
+            ),
         ],
         out: Annotated[
             Path,

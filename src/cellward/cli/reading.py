@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from cellward.registry import ADDITIVE, read
 from cellward.table.made_additive import WORDS
 from cellward.table.table import Table
 
+LABEL = "DIM=COLUMN: column that says what the codes of a dimension are called; repeatable."
+SHEET = "Sheet of an Excel file, where several hold something."
 READING: Options = in_panel(
     {
         "dims": (str | None, typer.Option(None, help="Dimension columns of a long table, separated by commas.")),
@@ -35,6 +38,12 @@ READING: Options = in_panel(
         ),
         "empty": (str, typer.Option("absent", help="Cells that no row holds: absent or zero.")),
         "missing": (str | None, typer.Option(None, hidden=True)),
+        "across": (
+            str | None,
+            typer.Option(None, help="Dimension whose codes are the columns of a wide table; --dims names it too."),
+        ),
+        "labels": (list[str] | None, typer.Option(None, help=LABEL)),
+        "sheet": (str | None, typer.Option(None, help=SHEET)),
         "status": (str | None, typer.Option(None, help="Column of statuses: s safe, u unsafe, m secondary, z fixed.")),
         "lpl": (str | None, typer.Option(None, help="Column of lower protection levels.")),
         "upl": (str | None, typer.Option(None, help="Column of upper protection levels.")),
@@ -112,6 +121,8 @@ RECORDS: Options = in_panel(
             typer.Option(None, help="Records without a code: refuse, drop or keep; or DIM=drop for one dimension."),
         ),
         "missing_codes": (list[str] | None, typer.Option(None, help="DIM=CODE,CODE: codes that mean a missing one.")),
+        "labels": (list[str] | None, typer.Option(None, help=LABEL)),
+        "sheet": (str | None, typer.Option(None, help=SHEET)),
         "pad": (list[str] | None, typer.Option(None, help="DIM=WIDTH: pad codes with blanks on the left.")),
         "blank": (str, typer.Option("refuse", help="Records without a value: refuse, drop or zero.")),
         "negative": (
@@ -153,11 +164,18 @@ def _trees(entries: list[str] | None, total: str) -> dict[str, list[Hierarchy]]:
     return {dim: [read_hierarchy(Path(file), total=total) for file in own] for dim, own in files.items()}
 
 
+def _labels(entries: list[str] | None) -> dict[str, str | Mapping[str, str]]:
+    """DIM=COLUMN options; the last one a dimension counts."""
+    return {dim: own[-1] for dim, own in by_dimension(entries, "labels", "DIM=COLUMN").items()}
+
+
 def tabulated(path: Path, reading: dict[str, Any], threads: int | None) -> Table:
     """Add up a file of records."""
 
     options = {
-        name: entry for name, entry in reading.items() if name not in ("hierarchy", "pad", "missing", "missing_codes")
+        name: entry
+        for name, entry in reading.items()
+        if name not in ("hierarchy", "pad", "missing", "missing_codes", "labels")
     }
     listed = [name.strip() for name in reading["dims"].split(",")]
     options["dims"] = reading["dims"] if "*" in reading["dims"] or "+" in reading["dims"] else listed
@@ -177,6 +195,7 @@ def tabulated(path: Path, reading: dict[str, Any], threads: int | None) -> Table
             dim: [code for text in own for code in text.split(",")]
             for dim, own in by_dimension(reading["missing_codes"], "missing-codes", "DIM=CODE,CODE").items()
         },
+        labels=_labels(reading["labels"]),
         pad={dim: int(width) for dim, width in widths.items()},
         threads=threads,
         **options,
@@ -208,7 +227,9 @@ def _read_table(path: Path, reading: dict[str, Any]) -> Table:
         told = {n: reading[n] for n, (_, option) in READING.items() if reading[n] != option.default or n in taken}
         return read(path, **{name: entry for name, entry in told.items() if entry is not None})
     trees = _trees(reading["hierarchy"], reading["total"])
-    options = {name: entry for name, entry in reading.items() if name != "hierarchy" and entry is not None}
+    own = ("hierarchy", "labels")
+    options = {name: entry for name, entry in reading.items() if name not in own and entry is not None}
+    options["labels"] = _labels(reading["labels"])
     if reading["names"] is not None:
         options["names"] = [name.strip() for name in reading["names"].split(",")]
     if reading["decimal"] == ".":

@@ -24,7 +24,7 @@ from cellward.risk.rule_text import read_rule
 @reads_records
 def tabulate(
     source: Annotated[
-        Path, typer.Argument(metavar="RECORDS", help="A .csv, .tsv, .parquet or .duckdb file of records.")
+        Path, typer.Argument(metavar="RECORDS", help="A .csv, .tsv, .xlsx, .parquet or .duckdb file of records.")
     ],
     out: Annotated[
         Path | None, typer.Option(help="File for the table, .csv, .parquet or .jj (confidential, like the records).")

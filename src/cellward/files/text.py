@@ -6,8 +6,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from cellward.errors import InputError, kind_of
+
+if TYPE_CHECKING:
+    from gzip import GzipFile
 
 MOST_BYTES = 4 << 30
 
@@ -28,11 +32,39 @@ def check_input(path: str | os.PathLike[str], what: str = "a file") -> Path:
     return file
 
 
+def is_packed(path: Path) -> bool:
+    """Whether a file is compressed by gzip, whatever it is called."""
+    with path.open("rb") as handle:
+        return handle.read(2) == b"\x1f\x8b"
+
+
+def unpacked_suffix(path: Path) -> str:
+    """The end of a file's name without ``.gz``."""
+    return (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO | GzipFile]:
+    """The bytes of a file, unpacked where it is compressed by gzip."""
+    if not is_packed(path):
+        with path.open("rb") as handle:
+            yield handle
+        return
+    import gzip
+    import zlib
+
+    try:
+        with gzip.open(path) as packed:
+            yield packed
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{path}: not readable as gzip; it is cut off or damaged: fetch it again") from None
+
+
 def decode_file(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> str:
     """The file's text: UTF-8 with or without a byte-order mark, otherwise Latin-1; every line end becomes a newline."""
     file = check_input(path)
     try:
-        with file.open("rb") as handle:
+        with opened(file) as handle:
             data = handle.read(most_bytes + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error

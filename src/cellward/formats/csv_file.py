@@ -33,24 +33,26 @@ def read_csv(
     header, every, at = read_rows(
         path, separator=separator, names=names, check=lambda names: check_header(path, names, spec)
     )
-    pick = [header.index(name) for name in spec.wanted]
+    picked = spec.picked(header)
+    pick = [header.index(name) for name in picked]
     rows = [[row[k] for k in pick] for row in every]
     if decimal != ".":
-        rows = _with_points(path, rows, at, spec, decimal)
-    return build(path, spec, rows, lambda row: f"line {at[row]}")
+        rows = _with_points(path, rows, at, picked, spec.texts, decimal)
+    return build(path, spec, picked, rows, lambda row: f"line {at[row]}")
 
 
-def _with_points(path: Path, rows: list[list[str]], at: list[int], spec: LongSpec, decimal: str) -> list[list[str]]:
+def _with_points(
+    path: Path, rows: list[list[str]], at: list[int], names: Sequence[str], words: set[str], decimal: str
+) -> list[list[str]]:
     """The rows with decimal points in their numbers."""
     if decimal != ",":
         raise InputError(f"decimal={decimal!r}: give '.' or ','")
-    words = {*spec.dims, spec.status}
-    numbers = [k for k, name in enumerate(spec.wanted) if name not in words]
+    numbers = [k for k, name in enumerate(names) if name not in words]
     for row, line in zip(rows, at, strict=True):
         for k in numbers:
             if "." in row[k]:
                 raise InputError(
-                    f"{path} line {line}, column {spec.wanted[k]}: {row[k]!r} has a point where decimals are set off by a comma; write 1234,5"
+                    f"{path} line {line}, column {names[k]}: {row[k]!r} has a point where decimals are set off by a comma; write 1234,5"
                 )
             row[k] = row[k].replace(",", ".")
     return rows

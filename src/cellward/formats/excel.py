@@ -12,13 +12,18 @@ import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from cellward.errors import InputError, brief
+from cellward.files.workbook import openpyxl, sheet_rows
 from cellward.formats.layout import laid_out
+from cellward.formats.long import build, check_header
 from cellward.formats.printed_table import PrintedTable
+from cellward.table.frame import LongSpec
+from cellward.table.table import Table
 
-MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
+MOST_ROWS, MOST_CHARACTERS = 1_048_576, 32_767
 DIGITS = 15
 """What a spreadsheet keeps of a number."""
 SHEETS = ("Read me", "Table", "Layout")
@@ -29,16 +34,6 @@ _STATUSES = {
     "withheld": "The value is confidential, and is not printed.",
     "range": "The value lies between lower and upper, both included; an empty end is open.",
 }
-
-
-def openpyxl() -> Any:
-    """The package, or a sentence on how to get it."""
-    try:
-        return importlib.import_module("openpyxl")
-    except ImportError:
-        raise InputError(
-            "openpyxl is not installed, which reads and writes Excel files; install it (pip install 'cellward[excel]'), or use CSV"
-        ) from None
 
 
 def excel(table: PrintedTable) -> bytes:
@@ -133,3 +128,12 @@ def _still(data: bytes) -> bytes:
             entry.compress_type = zipfile.ZIP_DEFLATED
             still.writestr(entry, content)
     return out.getvalue()
+
+
+def read_excel(path: str | Path, spec: LongSpec, *, sheet: str | None = None) -> Table:
+    """Read a long or a wide table from a sheet, the only one that holds something unless named."""
+    path = Path(path)
+    header, every, at = sheet_rows(path, sheet, lambda names: check_header(path, names, spec))
+    picked = spec.picked(header)
+    pick = [header.index(name) for name in picked]
+    return build(path, spec, picked, [[row[k] for k in pick] for row in every], lambda row: f"row {at[row]}")

@@ -9,7 +9,8 @@ from pathlib import Path
 from cellward.errors import InputError
 from cellward.files.text import naming
 from cellward.files.whole import write_whole
-from cellward.formats.excel import excel, openpyxl
+from cellward.files.workbook import openpyxl
+from cellward.formats.excel import excel
 from cellward.formats.json_stat import json_stat
 from cellward.formats.latex import latex
 from cellward.formats.markdown import markdown

@@ -6,21 +6,25 @@ A CSV (or Parquet) file says itself which of the tables it is, or is told so wit
 - two other columns make one where a code stands in both, or a row has no entry in one of them: parents repeat, or may be missing, children do not;
 - otherwise the columns are levels, the broadest first, where every code has one code to its left.
 
-What could be read two ways is refused.
+A column called ``label`` (of children), or ``X label`` or ``X_label`` (of the level ``X``), says what codes are called. What could be read two ways
+is refused.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cellward.errors import InputError, brief
 from cellward.files.text import naming, read_text
+from cellward.files.workbook import sheet_rows
 from cellward.formats.csv_file import read_rows
 from cellward.formats.hrc import read_hrc
 from cellward.formats.parquet import read_texts
 from cellward.hierarchy import Hierarchy
+from cellward.table.code_words import words_from_pairs
 
 _CSV, _PARQUET = (".csv", ".tsv"), (".parquet", ".pq")
 _CHILD, _PARENT, _GROUPING = ("child", "code"), "parent", "grouping"
@@ -64,17 +68,44 @@ def read_hierarchy(
         return read_hrc(path, lead="@" if lead is None else lead, total=total)
     header, rows = _table(path, separator)
     with naming(path):
-        if levels is not None:
-            return _levels(header, rows, levels, total)
-        if child is not None or parent is not None or grouping is not None:
-            return _parents(header, rows, child or "child", parent or "parent", grouping, total)
-        return _by_itself(header, rows, total)
+        header, rows, labels = _labels_apart(header, rows, levels, child)
+        return replace(_of_table(header, rows, total, levels, (child, parent, grouping)), labels=labels)
+
+
+def _of_table(
+    header: list[str], rows: list[Row], total: str, levels: Sequence[str] | None, named: tuple[str | None, ...]
+) -> Hierarchy:
+    """The hierarchy of a table, as it is told what it is, or by itself."""
+    child, parent, grouping = named
+    if levels is not None:
+        return _levels(header, rows, levels, total)
+    if child is not None or parent is not None or grouping is not None:
+        return _parents(header, rows, child or "child", parent or "parent", grouping, total)
+    return _by_itself(header, rows, total)
+
+
+def _labels_apart(
+    header: list[str], rows: list[Row], levels: Sequence[str] | None, child: str | None
+) -> tuple[list[str], list[Row], dict[str, str]]:
+    """The columns of codes and their rows, and what the columns of labels beside them say."""
+    codes = {name.casefold(): name for name in header}
+    of_child = child or next((codes[name] for name in _CHILD if name in codes and _PARENT in codes), None)
+    of = {f"{name}{mark}": name for name in header for mark in (" label", "_label")}
+    if of_child is not None:
+        of["label"] = of_child
+    found = [name for name in header if name in of and of[name] in header and name not in (levels or ())]
+    words: dict[str, str] = {}
+    for name in found:
+        k, at = header.index(of[name]), header.index(name)
+        words |= words_from_pairs(of[name], ((row[k] or None, row[at]) for row in rows), lambda row: f"row {row + 1}")
+    kept = [k for k, name in enumerate(header) if name not in found]
+    return [header[k] for k in kept], [tuple(row[k] for k in kept) for row in rows], words
 
 
 def _is_hrc(path: Path) -> bool:
     """Whether the file is no table: by its name, or because its first line has no second column."""
     kind = path.suffix.lower()
-    if kind in (".hrc", *_CSV, *_PARQUET):
+    if kind in (".hrc", ".xlsx", *_CSV, *_PARQUET):
         return kind == ".hrc"
     first = read_text(path).split("\n", 1)[0]
     return not any(mark in first for mark in _SEPARATORS)
@@ -86,7 +117,10 @@ def _table(path: Path, separator: str | None) -> tuple[list[str], list[Row]]:
         columns = read_texts(path)
         entries = ([entry or "" for entry in column] for column in columns.values())
         return list(columns), list(zip(*entries, strict=True))
-    header, rows, _ = read_rows(path, separator=separator)
+    if path.suffix.lower() == ".xlsx":
+        header, rows, _ = sheet_rows(path)
+    else:
+        header, rows, _ = read_rows(path, separator=separator)
     names = [name.strip() for name in header]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{path}: two columns are called {brief(twice[0])}; rename one")

@@ -29,7 +29,7 @@ def check_header(path: Path, names: Sequence[str], spec: LongSpec) -> None:
         raise InputError(
             f"{path}: {len(names):,} columns, more than {MOST_COLUMNS:,}; give a long table, one row a cell"
         )
-    for name in spec.wanted:
+    for name in spec.picked(names):
         if name not in names:
             shown = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
             raise InputError(f"{path}: there is no column {name!r}; the columns are {shown}")
@@ -37,11 +37,13 @@ def check_header(path: Path, names: Sequence[str], spec: LongSpec) -> None:
             raise InputError(f"{path}: the column {name!r} occurs twice in the header; rename one")
 
 
-def build(path: Path, spec: LongSpec, rows: Sequence[Sequence[Any]], line: Callable[[int], str]) -> Table:
-    """The table of these rows (the wanted columns in their order); errors name the file and the place."""
+def build(
+    path: Path, spec: LongSpec, names: Sequence[str], rows: Sequence[Sequence[Any]], line: Callable[[int], str]
+) -> Table:
+    """The table of these rows, whose columns are called so; errors name the file and the place."""
     if not rows:
         raise InputError(f"{path}: there is a header but no rows; give at least one cell")
-    columns = dict(zip(spec.wanted, (list(column) for column in zip(*rows, strict=True)), strict=True))
+    columns = dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
     with naming(path):
         return build_from_frame(columns, spec, place=lambda row, column: f"{path} {line(row)}, column {column}")
 
@@ -52,7 +54,8 @@ def long_columns(table: Table) -> dict[str, list[str]]:
     A column whose name a dimension has is called ``cell value``, ``cell status`` and so on.
     """
     s = table.sensitivity
-    out = {name: list(column) for name, column in table.labels.columns().items()}
+    first = {**table.labels.columns(), **table.labels.word_columns()}
+    out = {name: list(column) for name, column in first.items()}
     extra = {
         "value": exact.texts(table.scaled, table.decimals),
         "status": [_LETTER[CellStatus(code)] for code in s.status.tolist()],

@@ -22,9 +22,11 @@ from cellward.table.table import Table
 def read_parquet(path: str | Path, spec: LongSpec) -> Table:
     """Read a long table from a Parquet file."""
     path = Path(path)
-    columns = read_texts(path, spec.wanted, lambda names: check_header(path, names, spec))
-    rows = list(zip(*(columns[name] for name in spec.wanted), strict=True))
-    return build(path, spec, rows, lambda row: f"row {row + 1}")
+    wanted = spec.wanted if spec.across is None else None
+    columns = read_texts(path, wanted, lambda names: check_header(path, names, spec))
+    picked = spec.picked(list(columns))
+    rows = list(zip(*(columns[name] for name in picked), strict=True))
+    return build(path, spec, picked, rows, lambda row: f"row {row + 1}")
 
 
 def read_texts(
@@ -67,9 +69,8 @@ def write_parquet(table: Table, path: str | Path) -> Path:
     for name in ("lpl", "upl"):
         if (getattr(table.sensitivity, name) >= INFINITE).any():
             kind[name] = "VARCHAR"  # it has no end to write as a number
-    types = ["VARCHAR"] * len(table.labels.columns()) + [kind.get(name.split()[-1], "VARCHAR") for name in texts][
-        len(table.labels.columns()) :
-    ]
+    first = len(table.labels.columns()) + len(table.labels.word_columns())
+    types = ["VARCHAR"] * first + [kind.get(name.split()[-1], "VARCHAR") for name in list(texts)[first:]]
     return write_texts(texts, Path(path), types)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ PUBLISHED, WITHHELD, RANGE = "published", "withheld", "range"
 MARK = "c"
 """What stands for a withheld value where there is room for one letter."""
 MEANING = {MARK: WITHHELD, "r": "a range: see lower and upper", "o": "no end to that side"}
+_NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class PrintedTable:
 
     def __post_init__(self) -> None:
         for text in self._texts():
-            if any(ord(c) < 32 or ord(c) == 127 for c in text):
+            if _NO_TEXT.search(text):
                 raise InputError(
                     f"{brief(text)} holds a control character, which files of tables have no place for; take it out"
                 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from cellward.errors import InputError
 from cellward.exact import Floats, Ints
-from cellward.files.frames import frame_of
+from cellward.files.made_frames import frame_of
 from cellward.files.whole import write_whole
 from cellward.formats.exports import EXPORTS, export_of, write_export
 from cellward.formats.formulas import refuse_formulas

@@ -1,11 +1,17 @@
-"""Watch: how far a job is (phase, best objective, bound, gap, seconds), told to whoever listens."""
+"""Watch: how far a job is (phase, best objective, bound, gap, seconds), told to whoever listens, and to the logger ``cellward``."""
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
+
+LOGGER = logging.getLogger("cellward")
+"""Phases at the level INFO, better tables and bounds at DEBUG; nothing is shown unless whoever runs us asks for it. Confidential: objectives tell of
+the table."""
+LOGGER.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +28,21 @@ class Standing:
     incumbent: float | None = None
     bound: float | None = None
     seconds: float = 0.0
+
+    def __str__(self) -> str:
+        """In words, but for the time.
+
+        >>> print(Standing(phase="solving", incumbent=1250.0, bound=1000.0))
+        solving: best 1,250, bound 1,000, gap 20 %
+        """
+        parts = []
+        if self.incumbent is not None:
+            parts.append(f"best {_number(self.incumbent)}")
+        if self.bound is not None:
+            parts.append(f"bound {_number(self.bound)}")
+        if self.gap is not None:
+            parts.append(f"gap {100 * self.gap:.3g} %")
+        return f"{self.phase}: {', '.join(parts)}" if parts else self.phase
 
     @property
     def gap(self) -> float | None:
@@ -52,6 +73,7 @@ class Watch:
         """Another phase begins."""
         if phase != self.phase:
             self.phase = phase
+            LOGGER.info("%s", phase)
             self.tell()
 
     def found(self, incumbent: float | None, bound: float | None) -> None:
@@ -67,6 +89,7 @@ class Watch:
             self.bound = bound
         if (self.incumbent, self.bound) != before:
             self.history.append(self.standing)
+            LOGGER.debug("%s", self.standing)
             self.tell()
 
     def anew(self) -> None:
@@ -84,3 +107,7 @@ class Watch:
         """Say how far it is."""
         if self.listener is not None:
             self.listener(self.standing)
+
+
+def _number(x: float) -> str:
+    return f"{round(x):,}" if abs(x) >= 100 or x == round(x) else f"{x:.4g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from cellward.exact import LARGEST, Ints, Numbers, check_decimals, is_number, te
 from cellward.files.frames import frame_columns, with_index
 from cellward.hierarchy import Hierarchy, check_hierarchies
 from cellward.table.assemble import assemble, is_blank, read_status
+from cellward.table.code_words import Given, Words, check_labels, label_columns, words_from_pairs, words_of
 from cellward.table.coded import Axis, CodedCells, Place
 from cellward.table.labels import Labels
 from cellward.table.levels import marked
@@ -21,6 +23,7 @@ from cellward.table.made_additive import REMEDY, Additive
 from cellward.table.ranks import MOST, with_ranks
 from cellward.table.table import Table
 from cellward.table.told_by_rows import least_of_sums
+from cellward.table.wide import made_long
 
 EMPTIES = ("absent", "zero")
 """What is made of a combination of codes that nothing stands for."""
@@ -60,6 +63,8 @@ class LongSpec:
     additive: str | None = None
     keep_values: Any = ()
     additive_weights: str = "equal"
+    labels: Given | None = None
+    across: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.dims, str) or not self.dims:
@@ -96,9 +101,29 @@ class LongSpec:
             if chosen not in known:
                 raise InputError(f"{option}={chosen!r} is not known; use one of {', '.join(map(repr, known))}")
         check_hierarchies(self.hierarchies, self.dims)
+        check_labels(self.labels, self.dims)
+        self._check_across()
         self.wish  # noqa: B018 (its mistakes are told first)
         if self.additive is not None and self.totals == "compute":
             raise InputError("additive: totals='compute' makes every table add up; leave one of them out")
+
+    def _check_across(self) -> None:
+        if self.across is None:
+            return
+        if self.across not in self.dims:
+            raise InputError(
+                f"across={self.across!r} is not among the dims {', '.join(map(str, self.dims))}; name the dimension whose codes are columns"
+            )
+        if len(self.dims) == 1:
+            raise InputError(
+                f"across={self.across!r} is the only dimension; name the other ones too, or give a long table"
+            )
+        if told := self.attributes:
+            raise InputError(
+                f"across: a wide table has a column a code, and none for {', '.join(told)}; give a long table, one row a cell"
+            )
+        if self.across in label_columns(self.labels):
+            raise InputError(f"labels: the codes of {self.across} are columns; give its labels as a mapping")
 
     @property
     def wish(self) -> Additive | None:
@@ -116,15 +141,29 @@ class LongSpec:
 
     @property
     def wanted(self) -> list[str]:
-        """Every column named."""
-        return [*self.dims, self.value, *self.attributes.values()]
+        """Every column named, each once; of a wide table those that are no codes."""
+        named = [dim for dim in self.dims if dim != self.across]
+        value = [self.value] if self.across is None else []
+        return list(dict.fromkeys([*named, *value, *self.attributes.values(), *label_columns(self.labels).values()]))
+
+    @property
+    def texts(self) -> set[str]:
+        """The columns that hold no numbers."""
+        return {*self.dims, *label_columns(self.labels).values(), *filter(None, [self.status])}
+
+    def picked(self, header: Sequence[str]) -> list[str]:
+        """The columns of a file that are read: those named, and of a wide table all others too, which are codes."""
+        return self.wanted if self.across is None else [*self.wanted, *(n for n in header if n not in self.wanted)]
 
 
 def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> Table:
     """See :meth:`Table.from_frame`; ``place`` says where a row's entry stands (file and line), for error messages."""
     place = place or (lambda row, column: f"row {row}, column {column}")
-    _, column = frame_columns(with_index(frame, spec.wanted))
+    names, column = frame_columns(with_index(frame, spec.wanted))
     _check_lengths(column, spec)
+    if spec.across is not None:
+        columns, place = made_long(names, column, spec.wanted, spec.across, spec.value, place)
+        column = columns.__getitem__
     dims, value, totals = tuple(spec.dims), spec.value, spec.totals
     axes = [_axis(dim, column(dim), (spec.hierarchies or {}).get(dim), spec.total, place) for dim in dims]
     cells = CodedCells(axes, np.stack([axis.code for axis in axes]))
@@ -182,7 +221,21 @@ def build_from_frame(frame: Any, spec: LongSpec, place: Place | None = None) -> 
     )
     if "lower" not in spread and spec.empty == "absent" and _tells_by_rows(table, cells):
         table = replace(table, lower=least_of_sums(table.relations, np.maximum(table.lower, 1)))
+    table = table.called(_words(spec, column, place))
     return table if spec.frequency is None else _ranked(table, spec, spread)
+
+
+def _stands(place: Place, name: str, row: int) -> str:
+    return place(row, name)
+
+
+def _words(spec: LongSpec, column: Callable[[str], Any], place: Place) -> Words:
+    """What the codes are called."""
+    from_rows: Words = {}
+    for dim, name in label_columns(spec.labels).items():
+        pairs = zip(column(dim), column(name), strict=True)
+        from_rows[dim] = words_from_pairs(dim, pairs, partial(_stands, place, name))
+    return words_of(spec.hierarchies, spec.labels, from_rows)
 
 
 def _tells_by_rows(table: Table, cells: CodedCells) -> bool:

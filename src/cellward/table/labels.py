@@ -110,7 +110,11 @@ class Labels:
             raise InputError(f"labels: {lost[0]!r} is not among the dimensions ({has}); name one of them")
         before = self.words or ({},) * len(self.dims)
         words = tuple({**own, **given.get(dim, {})} for dim, own in zip(self.dims, before, strict=True))
-        return replace(self, words=words if any(words) else ())
+        tables = tuple(
+            replace(one, labels=one.labels.called({dim: own for dim, own in given.items() if dim in one.labels.dims}))
+            for one in self.tables
+        )
+        return replace(self, words=words if any(words) else (), tables=tables)
 
     def __repr__(self) -> str:
         dims = " × ".join(f"{dim} ({len(codes):,} codes)" for dim, codes in zip(self.dims, self.codes, strict=True))

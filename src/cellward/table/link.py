@@ -155,7 +155,17 @@ def _join(tables: tuple[Table, ...]) -> tuple[Labels, list[Ints]]:
         several = table.labels.tables or (LinkedTable(table.labels, np.arange(table.cells)),)
         linked += [LinkedTable(one.labels, place[one.cell]) for one in several]
     kept = tuple(linked) if len(linked) > 1 else ()
-    return Labels(len(where), dims, names, tuple(index), tuple(totals.values()), tables=kept), places
+    joint = Labels(len(where), dims, names, tuple(index), tuple(totals.values()), tables=kept)
+    return replace(joint, words=_words(tables, dims)), places
+
+
+def _words(tables: tuple[Table, ...], dims: tuple[str, ...]) -> tuple[dict[str, str], ...]:
+    """What the tables call their codes, the first of them before the others; empty where none says anything."""
+    every: dict[str, dict[str, str]] = {dim: {} for dim in dims}
+    for table in reversed(tables):
+        for dim, words in zip(table.labels.dims, table.labels.words, strict=False):
+            every[dim].update(words)
+    return tuple(every.values()) if any(every.values()) else ()
 
 
 def _stack(tables: tuple[Table, ...], places: list[Ints], cells: int, decimals: int) -> Relations:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cellward import exact
 from cellward.errors import InputError
 from cellward.exact import Ints
-from cellward.files.frames import frame_of
+from cellward.files.made_frames import frame_of
 from cellward.notebook import MOST_ROWS, card
 from cellward.table.cell_columns import cell_columns, word_of
 from cellward.table.labels import Labels, unused
@@ -99,6 +99,8 @@ class Table:
         additive: str | None = None,
         keep_values: Any = (),
         additive_weights: str = "equal",
+        labels: Mapping[str, str | Mapping[str, str]] | None = None,
+        across: str | None = None,
         **former: Any,
     ) -> Table:
         """A long table: one row a cell, a column a dimension, a column of values; a pandas or polars frame, or a mapping of columns.
@@ -116,6 +118,8 @@ class Table:
         the least Σ w·change²; :attr:`made_additive` lists what moved. ``keep_values``: cells that keep their values, by their codes, or ``"total"``
         (grand totals), ``"margins"`` (all sums), ``"inner"`` (all others). ``additive_weights``: w is 1 (``"equal"``), 1/value (``"relative"``) or
         the column of ``cost`` (``"table"``).
+        ``labels``: what codes are called, by dimension a column beside the codes or a mapping; hierarchies from files may know too. ``across``: the
+        dimension whose codes are columns of a wide table; an empty entry is then no cell.
 
         >>> table = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
         >>> table.labels.columns()["sex"], table.values.tolist()
@@ -131,7 +135,8 @@ class Table:
         spec = LongSpec(
             dims=dims, value=value, hierarchies=hierarchies, total=total, totals=totals, empty=empty, status=status,
             lpl=lpl, upl=upl, spl=spl, cost=cost, decimals=decimals, lower=lower, upper=upper,
-            frequency=frequency, largest=largest, additive=additive, keep_values=keep_values, additive_weights=additive_weights, **former,
+            frequency=frequency, largest=largest, additive=additive, keep_values=keep_values, additive_weights=additive_weights,
+            labels=labels, across=across, **former,
         )  # fmt: skip
         return build_from_frame(frame, spec)
 
@@ -150,6 +155,7 @@ class Table:
         total: str | Mapping[str, str] = "Total",
         missing: str | Mapping[str, str] = "refuse",
         missing_codes: Mapping[str, Sequence[str]] | None = None,
+        labels: Mapping[str, str | Mapping[str, str]] | None = None,
         pad: Mapping[str, int] | None = None,
         blank: str = "refuse",
         negative: str = "refuse",
@@ -161,6 +167,7 @@ class Table:
         upper: Any = None,
         query: str | None = None,
         separator: str | None = None,
+        sheet: str | None = None,
         decimal: str = ".",
         threads: int | None = None,
         memory_mb: int | None = None,
@@ -180,7 +187,8 @@ class Table:
         that is there is then publicly at least 1), or ``"zero"`` cells. ``pad``: width to which codes are padded with blanks on the left.
         ``spelling``: names of units that differ only in case, blanks or Unicode form are one unit's (``"folded"``), or several's
         (``"as written"``). ``largest``: how many of the largest contributions are kept. ``decimals``: round each contribution to so many (default:
-        exactly as given). ``lower``: default 0, none where something is negative.
+        exactly as given). ``lower``: default 0, none where something is negative. ``labels``: what codes are called, by dimension a column beside the
+        codes or a mapping. ``sheet`` of an Excel file, where several hold something.
 
         >>> records = {"region": ["N", "N", "S"], "firm": ["a", "b", "a"], "turnover": [5, 2, 4]}
         >>> table = Table.from_microdata(records, dims=["region"], measure="turnover", contributor="firm")
@@ -193,10 +201,12 @@ class Table:
         roles = Roles(
             dims=dims, measure=measure, contributor=contributor, holding=holding, weight=weight, request=request, request_codes=request_codes,
             hierarchies=hierarchies,
-            total=total, missing=missing, missing_codes=missing_codes, pad=pad, blank=blank, negative=negative, empty=empty,
+            total=total, missing=missing, missing_codes=missing_codes, labels=labels, pad=pad, blank=blank, negative=negative, empty=empty,
             spelling=spelling, largest=largest, decimals=decimals, decimal=decimal, lower=lower, upper=upper,
         )  # fmt: skip
-        return build_from_microdata(rows, roles, query=query, separator=separator, threads=threads, memory_mb=memory_mb)
+        return build_from_microdata(
+            rows, roles, query=query, separator=separator, sheet=sheet, threads=threads, memory_mb=memory_mb
+        )
 
     @staticmethod
     def from_equations(
@@ -312,6 +322,15 @@ class Table:
     def with_sensitivity(self, sensitivity: Sensitivity) -> Table:
         """The same table with other cells at risk."""
         return replace(self, sensitivity=sensitivity)
+
+    def called(self, labels: Mapping[str, Mapping[str, str]]) -> Table:
+        """The same table with words for the codes of these dimensions.
+
+        >>> table = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
+        >>> table.called({"sex": {"F": "women", "M": "men"}}).labels.word_columns()
+        {'sex label': ['women', 'men', 'Total']}
+        """
+        return replace(self, labels=self.labels.called(labels)) if labels else self
 
     def find(
         self,

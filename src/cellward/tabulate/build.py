@@ -15,6 +15,7 @@ from cellward.files.database import sql_text
 from cellward.files.frames import with_index
 from cellward.hierarchy import Hierarchy
 from cellward.table.assemble import bounds
+from cellward.table.code_words import Words, label_columns, words_from_pairs, words_of
 from cellward.table.coded import Axis, CodedCells
 from cellward.table.contributions import Contributions, Held, Parts
 from cellward.table.labels import Labels, LinkedTable
@@ -41,20 +42,36 @@ def build_from_microdata(
     *,
     query: str | None = None,
     separator: str | None = None,
+    sheet: str | None = None,
     threads: int | None = None,
     memory_mb: int | None = None,
 ) -> Table:
     """See :meth:`Table.from_microdata`."""
     if is_ibis(rows):
-        if given := [name for name, value in (("query", query), ("separator", separator)) if value is not None]:
+        if given := [
+            name for name, value in (("query", query), ("separator", separator), ("sheet", sheet)) if value is not None
+        ]:
             raise InputError(f"{given[0]}: an ibis table says itself what it reads; leave it out")
         return build_from_ibis(rows, roles, threads)
     rows = with_index(rows, roles.wanted)
-    with open_source(rows, query=query, separator=separator, threads=threads, memory_mb=memory_mb) as source:
+    with open_source(
+        rows, query=query, separator=separator, sheet=sheet, threads=threads, memory_mb=memory_mb
+    ) as source:
         for name in roles.wanted:
             source.column(name)
         leaves = read_leaves(source, roles)
-        return build_from_leaves(leaves, roles, Places(source, roles), threads)
+        table = build_from_leaves(leaves, roles, Places(source, roles), threads)
+        return table.called(words_of(roles.hierarchies, roles.labels, _words(source, roles)))
+
+
+def _words(source: Source, roles: Roles) -> Words:
+    """What the records call their codes."""
+    found: Words = {}
+    for dim, name in label_columns(roles.labels).items():
+        pairs = f"{code_text(source, roles, dim)} AS code, CAST({source.column(name)} AS VARCHAR) AS label"
+        rows = source.run(f"SELECT code, label FROM (SELECT {pairs} FROM {source.relation}) GROUP BY ALL ORDER BY ALL")
+        found[dim] = words_from_pairs(dim, rows.fetchall(), lambda _: source.name)
+    return found
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 from cellward.errors import InputError
 from cellward.exact import check_decimals
 from cellward.hierarchy import Hierarchy, check_hierarchies
+from cellward.table.code_words import Given, check_labels, label_columns
 from cellward.table.frame import EMPTIES
 from cellward.tabulate.formula import Formula
 
@@ -35,6 +36,7 @@ class Roles:
     total: str | Mapping[str, str] = "Total"
     missing: str | Mapping[str, str] = "refuse"
     missing_codes: Mapping[str, Sequence[str]] | None = None
+    labels: Given | None = None
     pad: Mapping[str, int] | None = None
     blank: str = "refuse"
     negative: str = "refuse"
@@ -82,6 +84,7 @@ class Roles:
             if not isinstance(codes, list | tuple) or not all(isinstance(code, str) for code in codes):
                 raise InputError(f"missing_codes: {dim} needs a list of codes, as text")
         check_hierarchies(self.hierarchies, known)
+        check_labels(self.labels, known)
         if not isinstance(self.largest, int) or isinstance(self.largest, bool) or not 1 <= self.largest <= MOST_LARGEST:
             raise InputError(f"largest={self.largest!r}: give a whole number from 1 to {MOST_LARGEST}")
         codes = self.request_codes
@@ -111,7 +114,8 @@ class Roles:
     def wanted(self) -> list[str]:
         """Every column named, each once."""
         others = (self.measure, self.contributor, self.holding, self.weight, self.request)
-        return list(dict.fromkeys([*self.formula.dims, *(name for name in others if name is not None)]))
+        named = [name for name in others if name is not None]
+        return list(dict.fromkeys([*self.formula.dims, *named, *label_columns(self.labels).values()]))
 
     def total_of(self, dim: str) -> str:
         """The code that stands for the total of a dimension."""

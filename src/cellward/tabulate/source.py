@@ -8,7 +8,7 @@ import io
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ import numpy as np
 
 from cellward.errors import InputError, brief, kind_of, printable
 from cellward.files.database import connect_confined, first_line, pattern, sql_text, translated
-from cellward.files.text import check_input
+from cellward.files.text import check_input, is_packed, opened, unpacked_suffix
+from cellward.files.workbook import sheet_rows
 
 _SEPARATORS = ",;\t|"
 _HEAD = 1 << 20
@@ -68,11 +69,12 @@ def open_source(
     *,
     query: str | None = None,
     separator: str | None = None,
+    sheet: str | None = None,
     threads: int | None = None,
     memory_mb: int | None = None,
 ) -> Iterator[Source]:
     """Make records readable: a path, a frame, a mapping of columns, a DuckDB relation, or a DuckDB connection or file with a query."""
-    _check_options(query, separator, threads, memory_mb)
+    _check_options(query, separator, sheet, threads, memory_mb)
     limits: dict[str, Any] = {} if threads is None else {"threads": threads}
     if memory_mb is not None:
         limits["memory_limit"] = f"{memory_mb}MB"
@@ -83,7 +85,7 @@ def open_source(
         elif isinstance(rows, duckdb.DuckDBPyConnection):
             source = _queried(rows, query, "the connection")
         elif isinstance(rows, str | Path):
-            source = _file(stack, Path(rows), query, separator, limits)
+            source = _file(stack, Path(rows), query, separator, sheet, limits)
         else:
             # objects are read as text: DuckDB would guess their type from a sample, and round what does not fit
             source = _frame(stack.enter_context(_connect(":memory:", {**limits, "pandas_analyze_sample": 0})), rows)
@@ -91,8 +93,8 @@ def open_source(
         yield source
 
 
-def _check_options(query: object, separator: object, threads: object, memory_mb: object) -> None:
-    for name, text in (("query", query), ("separator", separator)):
+def _check_options(query: object, separator: object, sheet: object, threads: object, memory_mb: object) -> None:
+    for name, text in (("query", query), ("separator", separator), ("sheet", sheet)):
         if text is not None and not isinstance(text, str):
             raise InputError(f"{name}={text!r}: give text")
     for name, number, most in (("threads", threads, 1024), ("memory_mb", memory_mb, 1 << 30)):
@@ -111,9 +113,14 @@ def _drop(source: Source) -> None:
 
 
 def _file(
-    stack: contextlib.ExitStack, path: Path, query: str | None, separator: str | None, limits: dict[str, Any]
+    stack: contextlib.ExitStack,
+    path: Path,
+    query: str | None,
+    separator: str | None,
+    sheet: str | None,
+    limits: dict[str, Any],
 ) -> Source:
-    kind = path.suffix.lower()
+    kind = unpacked_suffix(path)
     try:
         check_input(path)
         with path.open("rb"):
@@ -128,9 +135,27 @@ def _file(
         raise InputError("query: only a DuckDB file or connection takes one; leave it out")
     if kind in (".parquet", ".pq"):
         return _parquet(stack.enter_context(_connect(":memory:", limits, path)), path)
+    if sheet is not None and kind != ".xlsx":
+        raise InputError("sheet: only an Excel file has sheets; leave it out")
+    if kind == ".xlsx":
+        return _workbook(stack.enter_context(_connect(":memory:", limits)), path, sheet)
     if kind in (".csv", ".tsv", ".txt", ".asc"):
         return _csv(stack.enter_context(_connect(":memory:", limits, path)), path, separator)
-    raise InputError(f"{path}: the extension {kind or '(none)'!r} is not known; use .csv, .tsv, .parquet or .duckdb")
+    raise InputError(
+        f"{path}: the extension {kind or '(none)'!r} is not known; use .csv, .tsv, .xlsx, .parquet or .duckdb"
+    )
+
+
+def _workbook(connection: duckdb.DuckDBPyConnection, path: Path, sheet: str | None) -> Source:
+    """The rows of a sheet, as texts."""
+    header, rows, _ = sheet_rows(path, sheet)
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise InputError(f"{path}: two columns are called {brief(twice[0])}; rename one")
+    columns = zip(*rows, strict=True) if rows else ((),) * len(header)
+    found = _frame(
+        connection, {name: [entry or None for entry in own] for name, own in zip(header, columns, strict=True)}
+    )
+    return replace(found, name=str(path))
 
 
 def _connect(database: str, config: dict[str, Any], *files: Path) -> duckdb.DuckDBPyConnection:
@@ -252,7 +277,7 @@ def _arrays(rows: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _csv(connection: duckdb.DuckDBPyConnection, path: Path, separator: str | None) -> Source:
-    with path.open("rb") as handle:
+    with opened(path) as handle:
         head = handle.read(_HEAD)
     if not head.strip():
         raise InputError(f"{path}: the file is empty; give a file of records")
@@ -276,9 +301,10 @@ def _csv(connection: duckdb.DuckDBPyConnection, path: Path, separator: str | Non
         )
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(names)))
     encoding = ", encoding='latin-1'" if latin else ""
+    packed = ", compression='gzip'" if is_packed(path) else ""
     relation = (
         f"read_csv({sql_text(pattern(path))}, auto_detect=false, header=true, delim={sql_text(separator)}, quote='\"', escape='\"', "
-        f"strict_mode=true, null_padding=false, columns={{{columns}}}{encoding})"
+        f"strict_mode=true, null_padding=false, columns={{{columns}}}{encoding}{packed})"
     )
 
     return _described(
@@ -291,7 +317,7 @@ def _is_utf8(path: Path) -> bool:
     import codecs
 
     decoder = codecs.getincrementaldecoder("utf-8")()
-    with path.open("rb") as handle:
+    with opened(path) as handle:
         try:
             while block := handle.read(1 << 24):
                 if not block.isascii() or decoder.getstate()[0]:

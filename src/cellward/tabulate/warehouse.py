@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellward.errors import InputError
+from cellward.table.code_words import label_columns, words_of
 from cellward.table.table import Table
 from cellward.tabulate.roles import Roles
 from cellward.tabulate.source import Source
@@ -36,7 +37,13 @@ def build_from_ibis(expression: Any, roles: Roles, threads: int | None = None) -
         many = warehouse.one(many=expression.count(where=test))["many"]
         return f"{warehouse.source.name}, column {dim} ({many:,} record{'' if many == 1 else 's'})"
 
-    return build_from_leaves(read_leaves(warehouse, roles), roles, places, threads)
+    if columns := label_columns(roles.labels):
+        raise InputError(
+            f"labels: records of {warehouse.source.name} stay there, and {next(iter(columns.values()))!r} is one of their columns; give the labels "
+            "as a mapping from codes"
+        )
+    table = build_from_leaves(read_leaves(warehouse, roles), roles, places, threads)
+    return table.called(words_of(roles.hierarchies, roles.labels, {}))
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,14 +36,15 @@ def findings_csv(table: Table) -> bytes:
         raise InputError("the table has no findings; find its cells at risk with table.find first")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*table.labels.dims, *_COLUMNS])
+    words = table.labels.word_columns()
+    writer.writerow([*table.labels.dims, *words, *_COLUMNS])
     for i in findings.unsafe.tolist():
         levels = [exact.text(int(level[i]), table.decimals) for level in (s.lpl, s.upl, s.spl)]
         rules = " ".join(rule.kind for rule in findings.rules_of(i))
         value = exact.text(int(table.scaled[i]), table.decimals)
         writer.writerow(
             [
-                *table.labels.tuple_of(i), value, int(c.rows[i]), int(c.units[i]), rules, *levels,
+                *table.labels.tuple_of(i), *(column[i] for column in words.values()), value, int(c.rows[i]), int(c.units[i]), rules, *levels,
                 " ".join(findings.reasons(i)),
             ]
         )  # fmt: skip

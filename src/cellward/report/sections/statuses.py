@@ -26,7 +26,7 @@ def statuses_csv(table: Table, result: Protection) -> bytes | None:
     """One row for each cell; None where nothing is withheld by a suppression."""
     if not isinstance(result.publication, Withheld):
         return None
-    labels = table.labels.columns()
+    labels = {**table.labels.columns(), **table.labels.word_columns()}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*labels, *_COLUMNS])
