@@ -53,7 +53,7 @@ class Contest:
         for k, (mark, entry) in enumerate(order):
             others = sum(_weight(one) for _, one in order[k + 1 :]) + AGAIN * len(_open(found.values()))
             found[mark] = self._row(mark, entry, self._part(_weight(entry), others))
-        again = _open(found.values())
+        again = sorted(_open(found.values()), key=lambda row: -row.seconds)
         for k, row in enumerate(again):
             part = self._part(1, len(again) - k - 1)
             if part.left is not None and part.left > LONGER * row.seconds:
