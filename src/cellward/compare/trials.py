@@ -14,7 +14,7 @@ import numpy as np
 
 from cellward.advise.trial import Trials, most_steps
 from cellward.compare.entries import Entry
-from cellward.compare.risk import Risk, attacked, shown_risk, undecided_risk
+from cellward.compare.risk import attacked, shown_risk
 from cellward.compare.rivals.rival import Rival
 from cellward.compare.row import Answer, Row
 from cellward.compare.utility import Yardstick
@@ -114,14 +114,9 @@ class Contest:
         with alarm(part):
             drawn = rival.drawn(self.instance, part.seed)
             utility = self._yardstick.measure(drawn.instance, drawn.publication)
-        reached = False
-        try:
-            risk: Risk = attacked(drawn, part)
-        except TimeLimitError:
-            risk, reached = undecided_risk(drawn), True
-        reached = reached or risk.undecided > 0
+        risk = attacked(drawn, part)
         return {
-            "answer": "rival", "kind": drawn.publication.kind, "limit_reached": reached, "reason": f"attackers know that {rival.tells}",
+            "answer": "rival", "kind": drawn.publication.kind, "limit_reached": risk.undecided > 0, "reason": f"attackers know that {rival.tells}",
             "risk": risk, "utility": utility,
         }  # fmt: skip
 
