@@ -45,6 +45,7 @@ def in_python():
         cw.Attacker.from_data,
         cw.advise,
         cw.audit,
+        cw.compare,
         cw.ControlledRounding.protect,
     ]
     named = {
@@ -54,7 +55,7 @@ def in_python():
         if one.kind is one.KEYWORD_ONLY
     }
     named |= {name for method in METHODS for name in options_of(method)}
-    return (named | {"names"}) - {"progress"}
+    return (named | {"names", "methods"}) - {"progress"}
 
 
 def test_nothing_is_listed_twice():

@@ -31,11 +31,13 @@ def compare(
             metavar="INPUT", help="A .jj file, a long table in .csv, .tsv or .parquet, or a job file .toml."
         ),
     ],
-    method: Annotated[
+    methods: Annotated[
         list[str] | None,
         typer.Option(
+            "--methods",
+            "--method",
             help="A method or a rival with its options, such as 'round base=5' or 'random-rounding base=3'; repeatable. Unless given, those "
-            "that fit the table."
+            "that fit the table.",
         ),
     ] = None,
     attackers: Annotated[Path | None, ATTACKERS] = None,
@@ -54,7 +56,7 @@ def compare(
     reading: dict[str, Any],
 ) -> None:
     """Compare methods, and rivals of other offices, on one table: what attackers get, what users lose, and which to use."""
-    entries = [read(one) for one in method] if method else None
+    entries = [read(one) for one in methods] if methods else None
     with spinner(f"reading {source.name}"):
         table, known = read_source(source, attackers, reading, outside=allow_outside)
     with spinner(f"comparing methods on {table.cells:,} cells"):

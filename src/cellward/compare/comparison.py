@@ -83,12 +83,18 @@ class Comparison:
 
         return draw(self)
 
+    def to_svg(self) -> str:
+        """The map as SVG, with text as text."""
+        from cellward.compare.chart import svg
+
+        return svg(self).decode()
+
     def save(self, folder: str | Path) -> list[Path]:
         """Write the table (CSV), the map (SVG, where matplotlib is installed) and the recommendation into a folder; confidential all of them."""
-        from cellward.compare.chart import drawable, svg
+        from cellward.compare.chart import drawable
 
         folder = Path(folder)
-        pictures = {PICTURE: svg(self)} if drawable() else {}
+        pictures = {PICTURE: self.to_svg().encode()} if drawable() else {}
         files = {TABLE: self.to_csv().encode(), **pictures, TEXT: self.to_markdown().encode()}
         try:
             with replacing(folder, FILES) as target:

@@ -59,8 +59,8 @@ def entries_of(given: Iterable[Any] | None, instance: Instance) -> list[Entry]:
 def read(text: str) -> Entry:
     """A method as a text: its word, and its options as name=value.
 
-    >>> read("round base=10 max_steps=auto"), read("random-rounding base=3")
-    (ControlledRounding(base='10', max_steps='auto'), RandomRounding(base='3'))
+    >>> read("adjust norm=l2").norm, read("random-rounding base=3")
+    ('l2', RandomRounding(base='3'))
     """
     word, *options = text.split()[:100] or [""]
     kinds: Sequence[type[Any]] = (*METHODS, *RIVALS)

@@ -60,6 +60,7 @@ def at_risk(instance: Instance) -> bool:
 def _promise(chosen: Row, who: str) -> str:
     assert chosen.risk is not None
     many = "the one cell" if chosen.risk.asking == 1 else f"all {chosen.risk.asking:,} cells"
+    many = many if chosen.risk.asking else "the sums of cells"
     shown = (
         f"Every level of {many} at risk is shown to hold against {who}, by tables that they must still think possible"
     )
@@ -116,11 +117,11 @@ def _rivals(rows: Sequence[Row]) -> list[str]:
     for row in drawn[:NAMED]:
         risk = row.risk
         assert risk is not None
-        gets = f"attackers get {risk.unmet:,} of {risk.asking:,} cells at risk" if risk.asking else "nothing is at risk"
-        if risk.asking and not risk.unmet:
-            gets = "the attack found no cell disclosed in this draw, and nothing proves that of it"
+        gets = f"attackers get {risk.unmet:,} of {risk.asking:,} cells at risk"
+        if not risk.unmet and not risk.undecided:
+            gets = "the attack found no cell disclosed in this draw, and no other draw is promised to do as well"
         if risk.undecided:
-            gets += f" ({risk.undecided:,} more undecided)"
+            gets += f", {risk.undecided:,} were not decided in the time"
         sums = "" if not risk.equations else f", and {risk.equations:,} of {risk.of_equations:,} sums no longer add up"
         out.append(f"{row.mark} ({row.setting}, a rival) loses {percent(lost(row))}: {gets}{sums}.")
     return [*out, "Rivals are there to compare with; nothing is released of them."] if out else []
@@ -140,5 +141,5 @@ def _cut(rows: Sequence[Row], chosen: Row) -> list[str]:
     """What more time may change."""
     cut = [row.mark for row in rows if not row.rival and row.limit_reached and row is not chosen]
     own = "Its search was ended by the time it had: with more it may lose less." if chosen.limit_reached else ""
-    others = f"Others that the time ended: {', '.join(cut)}." if cut else ""
+    others = f"Others that the time ended, and that may lose less with more: {', '.join(cut)}." if cut else ""
     return [one for one in (own, others) if one]

@@ -3,6 +3,7 @@ printed ones do or not. Sums of cells at risk are shown of ours; of rivals they 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,16 @@ import numpy as np
 from cellward.audit.region import Region
 from cellward.compare.attack import Attack
 from cellward.compare.rivals.rival import Drawn
+from cellward.errors import TimeLimitError
 from cellward.instance import Instance
 from cellward.protection import Protection
 from cellward.publication.publication import Publication
+from cellward.risk.attacker import Attacker
 from cellward.solve.alarm import alarm
 from cellward.solve.budget import Budget
+
+AT_ONCE = 50
+"""Regions held at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,23 +69,24 @@ def shown_risk(result: Protection) -> Risk:
 def attacked(source: Drawn | Protection, budget: Budget) -> Risk:
     """That of anything printed with intervals, attacked by everyone for as long as the budget lasts."""
     assert source.publication is not None
-    instance, publication = source.instance, source.publication
+    instance, publication = source.instance.distinct(), source.publication
     asking = _asking(instance)
     unmet, exact, open_ = set[int](), set[int](), set[int]()
     least = 1.0
-    regions = Region.of_each(
-        instance.relations, instance.lower, instance.upper, publication.knowledge, instance.attackers, instance.a
-    )
-    with alarm(budget):
-        for k, (attacker, region) in enumerate(zip(instance.attackers, regions, strict=True)):
-            levels = attacker.asked(instance.sensitivity.levels)
-            left = budget.left
-            part = budget.part(None if left is None else left / (len(regions) - k))
-            attack = Attack.of(region, levels, instance.labels, part)
-            unmet.update(levels.cell[attack.unmet].tolist())
-            exact.update(levels.cell[attack.unmet & attack.exact].tolist())
-            open_.update(levels.cell[~(attack.met | attack.unmet)].tolist())
-            least = min(least, attack.narrowest)
+    try:
+        with alarm(budget):
+            for attacker, region, part in _regions(instance, publication, budget):
+                levels = attacker.asked(instance.sensitivity.levels)
+                if part.over:
+                    open_.update(levels.cell.tolist())
+                    continue
+                attack = Attack.of(region, levels, instance.labels, part)
+                unmet.update(levels.cell[attack.unmet].tolist())
+                exact.update(levels.cell[attack.unmet & attack.exact].tolist())
+                open_.update(levels.cell[~(attack.met | attack.unmet)].tolist())
+                least = min(least, attack.narrowest)
+    except TimeLimitError:  # whatever worked last did not look at the clock
+        open_.update(asking)
     undecided = len(open_ - unmet)
     return Risk(
         asking=len(asking), unmet=len(unmet), exact=len(exact), undecided=undecided,
@@ -87,17 +94,17 @@ def attacked(source: Drawn | Protection, budget: Budget) -> Risk:
     )  # fmt: skip
 
 
-def undecided_risk(source: Drawn) -> Risk:
-    """Where there was no time to attack at all."""
-    asking = len(_asking(source.instance))
-    return Risk(
-        asking=asking,
-        unmet=0,
-        exact=0,
-        undecided=asking,
-        narrowest=None,
-        **_missed(source.instance, source.publication),
-    )
+def _regions(instance: Instance, publication: Publication, budget: Budget) -> Iterator[tuple[Attacker, Region, Budget]]:
+    """Each attacker with what it must still think possible and its share of the time; a few at once, as each region is as large as the table."""
+    those = instance.attackers
+    for first in range(0, len(those), AT_ONCE):
+        some = those[first : first + AT_ONCE]
+        regions = Region.of_each(
+            instance.relations, instance.lower, instance.upper, publication.knowledge, some, instance.a
+        )
+        for k, (attacker, region) in enumerate(zip(some, regions, strict=True), start=first):
+            left = budget.left
+            yield attacker, region, budget.part(None if left is None else left / (len(those) - k))
 
 
 def _asking(instance: Instance) -> list[int]:

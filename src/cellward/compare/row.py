@@ -45,17 +45,15 @@ class Row:
         """The method with what is chosen of its options."""
         if isinstance(self.entry, Method):
             return setting_of(self.entry)
-        given = [(name, getattr(self.entry, name)) for name in options_of(type(self.entry))]
-        return ", ".join(
-            (
-                self.entry.title,
-                *(
-                    f"{name} {one:,}" if not isinstance(one, str) else f"{name} {one}"
-                    for name, one in given
-                    if one is not None
-                ),
-            )
-        )
+        return ", ".join((self.entry.title, *(f"{name} {_words(one)}" for name, one in self._options.items())))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What is chosen of the options, in what JSON can hold."""
+        if isinstance(self.entry, Method):
+            return options_said(self.entry)
+        given = {name: getattr(self.entry, name) for name in options_of(type(self.entry))}
+        return {name: one for name, one in given.items() if one is not None}
 
     @property
     def name(self) -> str:
@@ -81,18 +79,8 @@ class Row:
             "seconds": round(self.seconds, 3), "limit_reached": self.limit_reached, "gap": self.gap,
         }  # fmt: skip
         risk = None if self.risk is None else {**asdict(self.risk), "disclosed": self.risk.disclosed}
-        for name in (
-            "asking",
-            "unmet",
-            "disclosed",
-            "exact",
-            "undecided",
-            "narrowest",
-            "equations",
-            "of_equations",
-            "largest",
-        ):
-            out[RISK_NAMES.get(name, name)] = None if risk is None else risk[name]
+        for name, column in RISK.items():
+            out[column] = None if risk is None else risk[name]
         utility = None if self.utility is None else asdict(self.utility)
         for name in UTILITY:
             out[name] = None if utility is None else utility[name]
@@ -101,18 +89,10 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """By name, for ``--json``."""
-        given = (
-            options_said(self.entry)
-            if isinstance(self.entry, Method)
-            else {n: getattr(self.entry, n) for n in options_of(type(self.entry))}
-        )
         return {
             "mark": self.mark,
             "method": self.entry.word,
-            "options": {
-                name: one if isinstance(one, int | float | bool | dict) or one is None else str(one)
-                for name, one in given.items()
-            },
+            "options": self._options,
             "rival": self.rival,
             "answer": self.answer,
             "printed": self.kind,
@@ -125,11 +105,15 @@ class Row:
         }
 
 
-RISK_NAMES = {
-    "equations": "equations_missed",
-    "of_equations": "equations",
-    "largest": "largest_miss",
-}
+RISK = {
+    "asking": "asking", "unmet": "unmet", "disclosed": "disclosed", "exact": "exact", "undecided": "undecided", "narrowest": "narrowest",
+    "equations": "equations_missed", "of_equations": "equations", "largest": "largest_miss",
+}  # fmt: skip
+"""What is measured of the risk, and the columns of a frame."""
 UTILITY = (
     "loss", "leaves", "margins", "margin_change", "total_change", "bias", "rank", "cramers_v", "chi_square", "slope", "changed", "unprinted",
 )  # fmt: skip
+
+
+def _words(one: Any) -> str:
+    return str(one) if isinstance(one, str) else f"{one:,}"

@@ -10,9 +10,11 @@ from string import ascii_uppercase
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from cellward.advise.trial import Trials, most_steps
 from cellward.compare.entries import Entry
-from cellward.compare.risk import Risk, attacked, shown_risk, undecided_risk
+from cellward.compare.risk import attacked, shown_risk
 from cellward.compare.rivals.rival import Rival
 from cellward.compare.row import Answer, Row
 from cellward.compare.utility import Yardstick
@@ -20,11 +22,14 @@ from cellward.errors import InputError, TimeLimitError, described
 from cellward.instance import Instance
 from cellward.protect.method import Method
 from cellward.protection import Protection
+from cellward.publication.withheld import Withheld
 from cellward.risk.attacker import Attacker
 from cellward.solve.alarm import alarm
 from cellward.solve.budget import Budget
 from cellward.table.table import Table
 
+SEARCH, AGAIN = 3.0, 0.25
+"""A search, and showing what it found, gets so many times what an attack on a rival gets; what was left undecided is kept so much for another try."""
 LONGER = 1.5
 """What was not decided is tried again where there is so many times the time it had."""
 NO_TIME = "there was no time left to try it"
@@ -41,22 +46,32 @@ class Contest:
 
     def rows(self, entries: Sequence[Entry]) -> list[Row]:
         """A row each, ours first. Rivals are tried first: they take least, and leave the others the rest; at last those left undecided, again."""
+        self._pay_once()
         first = [(mark, entry) for mark, entry in zip(_marks(entries), entries, strict=True)]
         order = sorted(first, key=lambda one: not isinstance(one[1], Rival))
         found: dict[str, Row] = {}
         for k, (mark, entry) in enumerate(order):
-            found[mark] = self._row(mark, entry, self._part(len(order) - k + len(_open(found.values()))))
-        again = _open(found.values())
+            others = sum(_weight(one) for _, one in order[k + 1 :]) + AGAIN * len(_open(found.values()))
+            found[mark] = self._row(mark, entry, self._part(_weight(entry), others))
+        again = sorted(_open(found.values()), key=lambda row: -row.seconds)
         for k, row in enumerate(again):
-            part = self._part(len(again) - k)
+            part = self._part(1, len(again) - k - 1)
             if part.left is not None and part.left > LONGER * row.seconds:
                 found[row.mark] = self._row(row.mark, row.entry, part)
         return [found[mark] for mark, _ in sorted(first, key=lambda one: isinstance(one[1], Rival))]
 
-    def _part(self, many: int) -> Budget:
-        """What is left, for one of so many."""
+    def _pay_once(self) -> None:
+        """What the first entry would pay for all: libraries that are loaded when they are needed, and what is measured of the true table."""
+        try:
+            with alarm(self.budget):
+                self._yardstick.measure(self.instance, Withheld.of(self.instance.a, np.zeros(0, np.int64)))
+        except TimeLimitError:
+            return
+
+    def _part(self, weight: float, others: float) -> Budget:
+        """The share of what is left that goes with a weight, others having theirs."""
         left = self.budget.left
-        return self.budget.part(None if left is None else left / many)
+        return self.budget.part(None if left is None else left * weight / (weight + others))
 
     def _row(self, mark: str, entry: Entry, part: Budget) -> Row:
         began = perf_counter()
@@ -99,14 +114,9 @@ class Contest:
         with alarm(part):
             drawn = rival.drawn(self.instance, part.seed)
             utility = self._yardstick.measure(drawn.instance, drawn.publication)
-        reached = False
-        try:
-            risk: Risk = attacked(drawn, part)
-        except TimeLimitError:
-            risk, reached = undecided_risk(drawn), True
-        reached = reached or risk.undecided > 0
+        risk = attacked(drawn, part)
         return {
-            "answer": "rival", "kind": drawn.publication.kind, "limit_reached": reached, "reason": f"attackers know that {rival.tells}",
+            "answer": "rival", "kind": drawn.publication.kind, "limit_reached": risk.undecided > 0, "reason": f"attackers know that {rival.tells}",
             "risk": risk, "utility": utility,
         }  # fmt: skip
 
@@ -130,6 +140,10 @@ def _marks(entries: Sequence[Entry]) -> Iterator[str]:
         else:
             yield (ascii_uppercase[ours] if ours < len(ascii_uppercase) else f"Z{ours}")
             ours += 1
+
+
+def _weight(entry: Entry) -> float:
+    return 1.0 if isinstance(entry, Rival) else SEARCH
 
 
 def _open(rows: Iterable[Row]) -> list[Row]:
