@@ -39,8 +39,8 @@ LARGE, WORTH_IT = 20_000, 3000
 """Cells of a large table, and those among which others are withheld first there."""
 AT_THE_ROOT = 0.2
 """The part of the time for cuts of the relaxation: those of patterns say more."""
-NEARBY = 0.3
-"""The part of the time left for patterns around the first."""
+NEARBY, NEARER = 0.3, 0.05
+"""The part of the time left for patterns around the first, where that costs twice the bound or more; and where cuts lead to better ones soon."""
 TRIMMED = 0.3
 """The part of the time for that where cuts lead to better patterns too."""
 FEW, SEPARATED = 3000, 50_000
@@ -125,9 +125,10 @@ class _Search:
         """Better patterns around the best."""
         assert self.root is not None
         made = self._standing(best.withheld)
-        left = self.budget.left
+        left, far = self.budget.left, 2 * self.root.bound < best.cost
         if made.free():
-            Neighbourhoods(made).run(self.budget.part(None if left is None else NEARBY * left), self.root.bound)
+            part = self.budget.part(None if left is None else (NEARBY if far else NEARER) * left)
+            Neighbourhoods(made).run(part, self.root.bound)
             made.within(self.budget)
             better = self._kept(made) if made.withheld_cost() < best.cost else None
             if better is not None:
@@ -224,10 +225,10 @@ class _Search:
         made = self._made(problem.forced.astype(float) if self.root is None else self.root.x)
         if len(self.demand.cell) > MANY:
             return cheap_cells(made, self.judged, budget)
-        made.within(budget.part(None if budget.left is None else BUILT * budget.left))
-        built = made.build()
+        made.within(part := budget.part(None if budget.left is None else BUILT * budget.left))
+        built = made.build() or (part.over and made.pool.many_open <= MISSED)
         made.within(budget)
-        if built or made.pool.many_open <= MISSED:
+        if built:
             first, evidence, took = self._judged(made)
             if evidence.cells and len(evidence.cells) <= MISSED:
                 around = made.lp.near(np.unique(evidence.cells), problem.candidate, MORE)
