@@ -8,16 +8,21 @@ from safe_patterns import is_safe, least, patterns
 
 import cellward as cw
 from cellward.audit.ends import Witness
+from cellward.audit.evidence import show_levels
 from cellward.instance import Instance
+from cellward.protect.suppression.cheapest_witness import CheapestWitness, Goals
 from cellward.protect.suppression.construction import Construction
 from cellward.protect.suppression.cut_pool import CutPool
 from cellward.protect.suppression.demand import Demand
 from cellward.protect.suppression.equation_cuts import bridges, equation_cuts, lone_cells
+from cellward.protect.suppression.neighbourhoods import Neighbourhoods
 from cellward.protect.suppression.problem import SuppressionProblem
 from cellward.protect.suppression.search import search
 from cellward.protect.suppression.separation import Separation
 from cellward.protect.suppression.witness_pool import WitnessPool
+from cellward.publication.withheld import Withheld
 from cellward.solve.budget import Budget
+from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
 
 
@@ -223,3 +228,54 @@ def test_the_least_of_few_candidates_is_known(shape, levels, known, options, lea
     p = cw.CellSuppression(**options).protect(table, attackers=[cw.Attacker.external(), insider], weights="value")
     assert (p.status, p.objective_scaled) == ("optimal", least)
     assert p.certificate().check()
+
+
+def test_tables_with_any_denominator_are_brought_to_exact_numbers():
+    """x + y = total and x − y = 11·z − 13·w: a point in 143rds is read off; any other is taken in fine steps."""
+    rows = [(0, [0, 1, 2], [1, 1, -1]), (0, [0, 1, 3, 4], [1, -1, -11, 13])]
+    tables = CheapestWitness(Relations.from_rows(5, rows), Budget())
+    z = np.array([50 / 143, 17 / 143, 67 / 143, 3 / 143, 0.0])
+    made = tables.exact(z)
+    assert made.denominator == 143 and made.shift.tolist() == [50, 17, 67, 3, 0]
+    odd = np.array([2**0.5, 3**0.5, 2**0.5 + 3**0.5, (2**0.5 - 3**0.5) / 11, 0.0])
+    near = tables.beside(odd)
+    x, y, total, z, w = near.shift.tolist()
+    assert (x + y, x - y, w) == (total, 11 * z, 0)
+    assert np.all(np.abs(near.shift / near.denominator) <= np.abs(odd)) and x >= 0.999 * 2**0.5 * near.denominator
+    uneven = CheapestWitness(Relations.from_rows(2, [(0, [0, 1], [2, 3])]), Budget())
+    assert uneven.beside(np.array([3 * 2**0.5, -2 * 2**0.5])) is None  # neither follows from the other in whole numbers
+
+
+def test_goals_are_set_further_only_where_there_is_room():
+    goals = Goals(np.array([0, 1]), np.array([5.0, 5.0]), np.array([1.0, -1.0]))
+    further = goals.beyond(np.array([[9.0, 5.0], [9.0, 9.0]]))
+    assert further.level[0] > 5 and further.level[1] == 5
+
+
+def test_tables_beyond_what_the_public_takes_for_possible_are_not_taken():
+    table = grid(3, (3, 4), 3)
+    problem = problem_of(table)
+    demand = Demand.of_instance(problem.instance, problem.candidate | problem.forced)
+    made = Construction(problem, demand, Budget(), np.random.default_rng(0), problem.forced.astype(float))
+    shift = np.zeros(table.cells, np.int64)
+    shift[0] = -(10**6)
+    assert not made._take(Witness(shift)) and not made.pool.witnesses
+    assert not made._take(None)
+
+
+def test_neighbourhoods_make_a_pattern_cheaper_and_leave_it_safe():
+    rng = np.random.default_rng(7)
+    cube = cw.Table.from_array(rng.integers(1, 100, (4, 4, 4)))
+    cells = np.sort(rng.choice(np.flatnonzero(cube.relations.height == 0), 8, replace=False))
+    level = np.maximum(1, cube.scaled[cells] // 6)
+    problem = problem_of(cube.with_sensitivity(Sensitivity.of(cube.cells, cells, level, level, 0 * level)))
+    demand = Demand.of_instance(problem.instance, problem.candidate | problem.forced)
+    made = Construction(problem, demand, Budget(), np.random.default_rng(0), problem.forced.astype(float))
+    assert made.build()
+    first = made.withheld_cost()
+    Neighbourhoods(made).run(Budget(), 0)
+    assert made.pool.many_open == 0 and made.withheld_cost() < first
+    shown = show_levels(
+        problem.instance, Withheld.of(problem.instance.a, np.flatnonzero(made.pattern)), Budget(), made.pool.witnesses
+    )
+    assert not shown.missing

@@ -6,6 +6,7 @@ Legend: z = y − a is split into what is moved up and what is moved down, both 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -18,7 +19,12 @@ from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
 from cellward.table.relations import Relations, distinct
 
-DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 360, 840, 2520, 27720)
+DENOMINATOR = 5000
+"""Factors of a common denominator are looked for up to here."""
+SURELY = 0.01
+"""How far a number may be from a whole one, however large the denominator."""
+FINE, SHORT = 10**6, 1 - 1e-4
+"""Where no denominator is read off, a table is sought in steps so fine, which goes so far of the way so that it stays within all rooms."""
 NEAR = 1e-6
 LARGEST = 1e4
 """The largest cost that the solver sees."""
@@ -37,6 +43,11 @@ class Goals:
     def take(self, keep: Bools) -> Goals:
         """Only these."""
         return Goals(self.cell[keep], self.level[keep], self.sign[keep])
+
+    def beyond(self, room: Floats) -> Goals:
+        """A little further, as far as there is room: so that a table beside the one found goes far enough."""
+        ahead = np.where(self.sign > 0, room[1][self.cell], room[0][self.cell])
+        return Goals(self.cell, np.maximum(np.minimum(self.level / SHORT**2, ahead), self.level), self.sign)
 
 
 class CheapestWitness:
@@ -110,17 +121,35 @@ class CheapestWitness:
         return z
 
     def exact(self, z: Floats) -> Witness | None:
-        """The table with exact numbers that a solver's point stands for."""
-        if float(np.abs(z).max(initial=0.0)) > SAFE / DENOMINATORS[-1]:
-            return None
-        r = self.relations
-        for d in DENOMINATORS:
-            near = np.rint(z * d)
-            if float(np.abs(near - z * d).max(initial=0.0)) < NEAR * d:
-                shift = near.astype(np.int64)
+        """The table with exact numbers that a solver's point stands for: its denominator is read off its numbers."""
+        r, d = self.relations, 1
+        largest = float(np.abs(z).max(initial=0.0))
+        moved = z[np.abs(z) > NEAR]
+        while largest * d <= SAFE:
+            off = np.abs(np.rint(moved * d) - moved * d)
+            if float(off.max(initial=0.0)) < min(NEAR * d, SURELY):
+                shift = np.rint(z * d).astype(np.int64)
                 if not r.sums(r.coefs * shift[r.indices]).any():
                     return Witness(shift, d)
+                return None
+            more = Fraction(float(moved[int(np.argmax(off))]) * d).limit_denominator(DENOMINATOR).denominator
+            if more == 1:
+                return None
+            d *= more
         return None
+
+    def beside(self, z: Floats) -> Witness | None:
+        """A table in fine steps that moves the same cells nearly as far, where some of them determine the others in whole numbers."""
+        if float(np.abs(z).max(initial=0.0)) * FINE > SAFE:
+            return None
+        cells = np.flatnonzero(np.abs(z) > NEAR)
+        r = self.relations
+        form = r.moves(cells, implied=True).leaf_form
+        if form.condition.shape[0]:
+            return None
+        shift = np.zeros(r.cells, np.int64)
+        shift[cells] = form.matrix @ np.rint(z[cells][form.leaves] * (SHORT * FINE)).astype(np.int64)
+        return None if r.sums(r.coefs * shift[r.indices]).any() else Witness(shift, FINE)
 
     def near(self, cells: Ints, among: Bools, many: int) -> Bools:
         """Cells among these that are linked to the first by few equations: about so many."""

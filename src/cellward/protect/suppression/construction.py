@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cellward.audit.ends import Witness
 from cellward.exact import Bools, Floats
 from cellward.protect.suppression.cheapest_witness import CheapestWitness, Goals
 from cellward.protect.suppression.demand import Demand
@@ -60,6 +61,10 @@ class Construction:
         """Whether so many goals as were tried at first took too long."""
         self.vague: set[int] = set()
         """Entries reached by tables that were not brought to exact numbers."""
+
+    def within(self, budget: Budget) -> None:
+        """From now on this is the time there is."""
+        self.budget = self.lp.budget = budget
 
     def build(self) -> bool:
         """Withhold cells until everything is shown; False where that does not come about."""
@@ -131,7 +136,7 @@ class Construction:
                 picked = self._possible(picked, room) if size > 1 else picked
                 z = self.lp.hard(cost, room, picked, part := self._one_of_many) if len(picked.cell) else None
                 slow = _mostly_spent(part)
-            if z is not None and self._take(self._leaner(z, cost, rooms, picked)):
+            if z is not None and self._taken(self._leaner(z, cost, rooms, picked), cost, rooms, picked):
                 paid, vain = paid + size, 0
                 if paid >= first:  # as often as where all of these were paid for at once
                     self._push(chosen, room, way)
@@ -159,9 +164,19 @@ class Construction:
                 return
             if not way:
                 goals = Goals(goals.cell, goals.level, self.rng.choice([-1.0, 1.0], len(goals.cell)))
-            z = self.lp.soft(self.cost, self._around(goals, np.where(self.pattern, room, 0.0)), goals)
-            if z is None or not self._take(z) or before - self.pool.many_open <= GAIN * before:
+            if not self._pushed(goals, np.where(self.pattern, room, 0.0)):
                 return
+            if before - self.pool.many_open <= GAIN * before:
+                return
+
+    def _pushed(self, goals: Goals, room: Floats) -> bool:
+        """Take a table that reaches as many goals as it can, or one in fine steps; False where neither is one in exact numbers."""
+        rooms = self._around(goals, room)
+        z = self.lp.soft(self.cost, rooms, goals)
+        if z is None or self._take(self.lp.exact(z)):
+            return z is not None
+        further = self.lp.soft(self.cost, rooms, goals.beyond(room))
+        return further is not None and self._take(self.lp.exact(further) or self.lp.beside(further))
 
     def _goals(self, chosen: Bools, room: Floats, way: int) -> Goals:
         """Cells of which something is open to these and has room, as far as it must be moved; ``way`` 0: both ways at once."""
@@ -220,10 +235,16 @@ class Construction:
     def _added(self, z: Floats) -> float:
         return float(self.cost[(np.abs(z) > HAIR) & ~self.pattern].sum())
 
-    def _take(self, z: Floats) -> bool:
-        """Withhold what a table moves; False where it is no table in exact numbers."""
-        witness = self.lp.exact(z)
-        if witness is None:
+    def _taken(self, z: Floats, cost: Floats, room: Floats, goals: Goals) -> bool:
+        """Withhold what this table moves, or one in fine steps that goes as far; False where neither is a table in exact numbers."""
+        if self._take(self.lp.exact(z)):
+            return True
+        further = self.lp.hard(cost / (np.abs(z) + 1), room, goals.beyond(room), self._one_of_many)
+        return further is not None and self._take(self.lp.exact(further) or self.lp.beside(further))
+
+    def _take(self, witness: Witness | None) -> bool:
+        """Withhold what a table moves; False where there is none, or the public rules it out."""
+        if witness is None or not self.demand.inside(witness):
             return False
         self.pattern |= witness.shift != 0
         self.pool.add(witness)
@@ -251,7 +272,7 @@ class Construction:
             z = self.lp.hard(cost, rooms, goal)
             if z is not None:
                 z = self._leaner(z, cost, rooms, goal)
-                if not self._take(z) or self.pool.open[way][e]:
+                if not self._taken(z, cost, rooms, goal) or self.pool.open[way][e]:
                     self.pattern |= np.abs(z) > HAIR
                     self.vague.add(e)
                 return True
@@ -266,6 +287,19 @@ class Construction:
             for way, much in ((0, self.demand.up), (1, self.demand.down)):
                 if self.pool.open[way][e] and not budget.over:
                     self._alone(e, way, float(much[e]))
+
+    def repair(self, most: float) -> bool:
+        """Show what is open, as cheaply as it goes; False where it does not come about, or not for less than this."""
+        while (open_ := self._open).any() and not self.budget.over and self.withheld_cost() < most:
+            chosen = self.demand.compatible(self.rng.permutation(np.unique(self.demand.of[open_])), open_)
+            room = self.demand.rooms(chosen)
+            for rooms, way in ((np.broadcast_to(room.min(axis=0), room.shape), 0), (room, 1), (room, -1)):
+                self._pay(chosen, rooms, way)
+            e = np.flatnonzero(self._open & chosen[self.demand.of])[:1].tolist()
+            for way, much in ((0, self.demand.up), (1, self.demand.down)) if e else ():
+                if self.pool.open[way][e[0]] and not self._alone(e[0], way, float(much[e[0]])):
+                    return False
+        return not self._open.any()
 
     # ---- cheaper ---------------------------------------------------------------------------------------------------------------------------
 
@@ -321,7 +355,7 @@ class Construction:
         goal = Goals(self.demand.cell[e : e + 1], np.array([level]), np.array([1.0 - 2 * way]))
         room = np.where(self.pattern, self.demand.rooms(chosen), 0.0)
         z = self.lp.hard(self.cost, room, goal)
-        return z is not None and self._take(z) and not self.pool.open[way][e]
+        return z is not None and self._taken(z, self.cost, room, goal) and not self.pool.open[way][e]
 
     def withheld_cost(self) -> int:
         """What the pattern costs."""

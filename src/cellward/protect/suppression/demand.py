@@ -138,7 +138,7 @@ class Demand:
         """Which entries a table shows, upwards and downwards."""
         z, d = witness.shift, witness.denominator
         own = z[self.own]
-        odd = (own < d * self.low) | (own > d * self.high)
+        odd = (own < d * np.maximum(self.low, -FAR // d)) | (own > d * np.minimum(self.high, FAR // d))
         fits = np.bincount(self.whose[odd], minlength=len(self.groups)) == 0
         if d > 1:
             fits &= ~np.array([g.whole for g in self.groups], bool)
@@ -147,11 +147,15 @@ class Demand:
 
     def mirrored(self, witness: Witness) -> Witness | None:
         """The table as far on the other side, where the public takes it for possible too."""
-        z, d = -witness.shift, witness.denominator
+        other = Witness(-witness.shift, witness.denominator)
+        return other if self.inside(other) else None
+
+    def inside(self, witness: Witness) -> bool:
+        """Whether the public takes a table for possible."""
+        z, d = witness.shift, witness.denominator
         moved = np.flatnonzero(z)
-        room = self.room[:, moved]
-        inside = np.all((z[moved] >= -d * room[0]) & (z[moved] <= d * room[1]))
-        return Witness(z, d) if inside else None
+        z, room = z[moved], np.minimum(self.room[:, moved], FAR // d)
+        return bool(np.all((z >= -d * room[0]) & (z <= d * room[1])))
 
 
 def _row(many: Sequence[Ints]) -> Ints:

@@ -20,6 +20,7 @@ from cellward.protect.suppression.demand import Demand
 from cellward.protect.suppression.equation_cuts import bridges, equation_cuts, lone_cells
 from cellward.protect.suppression.master import Best, Master, strengthened
 from cellward.protect.suppression.merging import Merged
+from cellward.protect.suppression.neighbourhoods import Neighbourhoods
 from cellward.protect.suppression.problem import Pattern, SuppressionProblem
 from cellward.protect.suppression.separation import Separation
 from cellward.publication.withheld import Withheld
@@ -38,12 +39,16 @@ LARGE, WORTH_IT = 20_000, 3000
 """Cells of a large table, and those among which others are withheld first there."""
 AT_THE_ROOT = 0.2
 """The part of the time for cuts of the relaxation: those of patterns say more."""
+NEARBY, NEARER = 0.3, 0.05
+"""The part of the time left for patterns around the first, where that costs twice the bound or more; and where cuts lead to better ones soon."""
 TRIMMED = 0.3
 """The part of the time for that where cuts lead to better patterns too."""
 FEW, SEPARATED = 3000, 50_000
 """Levels of attackers alike up to which the first pattern is left to the cuts to better, and up to which cuts are sought by them."""
 MISSED, MORE = 10, 500
 """Where tables that are no fractions leave so few cells to be shown, so many around them are withheld too."""
+BUILT = 0.8
+"""The part of the time for the first pattern."""
 MANY = 150_000
 """Levels of attackers alike from which their tables are left to the auditor."""
 
@@ -107,12 +112,36 @@ class _Search:
         assert self.root is not None
         self.root = strengthened(self.pool, self.root, separation, best.cost, part, self.budget)
         if self.root.bound < best.cost:
+            self._near(best)
+        if self.root.bound < best.cost:
             master = Master(self.pool, self.root, separation, best, (self._safe, self._leaner), self.budget)
             master.run()
             self.word = master.bound
             again = self.pool.relaxed(self.budget.part())  # with the cuts of all patterns
             if again is not None and again.bound > self.root.bound:
                 self.root = again
+
+    def _near(self, best: Best) -> None:
+        """Better patterns around the best."""
+        assert self.root is not None
+        made = self._standing(best.withheld)
+        left, far = self.budget.left, 2 * self.root.bound < best.cost
+        if made.free():
+            part = self.budget.part(None if left is None else (NEARBY if far else NEARER) * left)
+            Neighbourhoods(made).run(part, self.root.bound)
+            made.within(self.budget)
+            better = self._kept(made) if made.withheld_cost() < best.cost else None
+            if better is not None:
+                best.withheld, best.cost = better, int(self.problem.cost[better].sum())
+                self.budget.found(float(best.cost))
+
+    def _standing(self, withheld: Bools) -> Construction:
+        """A construction that has come to this pattern, which is shown."""
+        made = self._made(self.problem.forced.astype(float))
+        made.pattern = withheld.copy()
+        for one in self.known[withheld.tobytes()].shown:
+            made.pool.add(one.witness)
+        return made
 
     @property
     def _by_cuts(self) -> bool:
@@ -142,10 +171,7 @@ class _Search:
 
     def _leaner(self, withheld: Bools) -> Bools | None:
         """What is left of a safe pattern without the cells that it can spare, shown exactly."""
-        made = self._made(self.problem.forced.astype(float))
-        made.pattern = withheld.copy()
-        for one in self.known[withheld.tobytes()].shown:
-            made.pool.add(one.witness)
+        made = self._standing(withheld)
         if not made.free():
             return None
         made.trim(self.budget)
@@ -199,14 +225,17 @@ class _Search:
         made = self._made(problem.forced.astype(float) if self.root is None else self.root.x)
         if len(self.demand.cell) > MANY:
             return cheap_cells(made, self.judged, budget)
-        if made.build():
-            budget.found(float(made.withheld_cost()), None if self.root is None else float(self.root.bound))
+        made.within(part := budget.part(None if budget.left is None else BUILT * budget.left))
+        built = made.build() or (part.over and made.pool.many_open <= MISSED)
+        made.within(budget)
+        if built:
             first, evidence, took = self._judged(made)
             if evidence.cells and len(evidence.cells) <= MISSED:
                 around = made.lp.near(np.unique(evidence.cells), problem.candidate, MORE)
                 made.pattern |= around & problem.candidate
                 first, evidence, took = self._judged(made)
             if not evidence.missing:
+                budget.found(float(problem.cost[first].sum()), None if self.root is None else float(self.root.bound))
                 if (
                     self._by_cuts and len(self.demand.cell) <= FEW
                 ):  # the least pattern over the cuts leads to better ones

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cellward.audit.ends import Witness
-from cellward.exact import Bools, Ints
+from cellward.exact import Bools, Floats, Ints
 from cellward.protect.suppression.demand import Demand
 
 
@@ -50,20 +50,25 @@ class WitnessPool:
 
     def without(self, withheld: Bools) -> WitnessPool:
         """The tables that move none but these cells."""
-        return self._only([not one.shift[~withheld].any() for one in self.witnesses])
+        return self.some([not one.shift[~withheld].any() for one in self.witnesses])
 
-    def only_needed(self) -> WitnessPool:
-        """Tables that show all of it together, none of which the others make superfluous."""
-        times, d, kept = self._times.copy(), self.demand, []
+    def only_needed(self, cost: Floats | None = None) -> WitnessPool:
+        """Tables that show all of it together, none of which the others make superfluous; with costs, those that move dear cells go first."""
+        times, d, kept = self._times.copy(), self.demand, [True] * len(self._shows)
         wanted = (d.up > 0, d.down > 0)
-        for shows in self._shows:
-            kept.append(any(np.any(wanted[way][at] & (times[way][at] == 1)) for way, at in enumerate(shows)))
-            if not kept[-1]:
+        order = list(range(len(kept)))
+        if cost is not None:
+            order.sort(key=lambda k: -float(cost[self.witnesses[k].shift != 0].sum()))
+        for k in order:
+            shows = self._shows[k]
+            kept[k] = any(np.any(wanted[way][at] & (times[way][at] == 1)) for way, at in enumerate(shows))
+            if not kept[k]:
                 for way, at in enumerate(shows):
                     times[way][at] -= 1
-        return self._only(kept)
+        return self.some(kept)
 
-    def _only(self, keep: list[bool]) -> WitnessPool:
+    def some(self, keep: list[bool]) -> WitnessPool:
+        """These of the tables."""
         out = WitnessPool(self.demand)
         for one, (up, down), stays in zip(self.witnesses, self._shows, keep, strict=True):
             if stays:
