@@ -59,6 +59,13 @@ def command(method: type[Method]) -> Callable[..., None]:
         ] = None,
         seed: Annotated[int, typer.Option(help="Breaks ties inside the solvers.")] = 0,
         threads: Annotated[int, typer.Option(help="Solver threads.")] = 1,
+        resume: Annotated[
+            Path | None,
+            typer.Option(
+                metavar="DIR",
+                help="Folder (confidential) in which a long search of a large table keeps what it finds; the same command goes on from there.",
+            ),
+        ] = None,
         as_json: Annotated[bool, AS_JSON] = False,
         show: Annotated[bool, SHOW] = False,
         *,
@@ -67,7 +74,7 @@ def command(method: type[Method]) -> Callable[..., None]:
     ) -> None:
         chosen = from_texts(method, choosing)
         secret = key_for(out, None if key_file is None else read_key(key_file))
-        budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed)
+        budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed, resume=method.resumed_from(resume))
         with alarm(budget):
             with told(budget, quiet=as_json):
                 budget.enter("reading")
