@@ -269,3 +269,12 @@ def test_resume_is_for_roundings(tmp_path):
         (tmp_path / "file").write_text("")
         cw.ControlledRounding(5).protect(table, resume=tmp_path / "file")
     assert cw.ControlledRounding(5).protect(table, resume=tmp_path / "new").status == "optimal"
+
+
+def test_where_parts_have_whole_vertices_that_of_the_whole_is_asked_and_elsewhere_not():
+    usual = replace(LOCAL, few_broken=NestedBlocks().few_broken)
+    made = small(wards=40, ages=8, living=4)
+    assert "neighbourhoods" in usual.solve(rounding(made), Budget(time_limit_s=4)).engine
+    found = usual.solve(rounding(census.income_support(geography=(60, 8, 2, 1))), Budget())
+    assert found.status == "optimal"
+    assert "HiGHS" in found.engine

@@ -27,7 +27,7 @@ from cellward.solve.prices import solve_prices
 from cellward.solve.workers import Workers, decide
 
 LOOKED_AT, LOOK_S = 3, 3.0
-"""Parts whose vertex says what that of the whole would be like, and seconds for each."""
+"""Parts, with the blocks right above them, whose vertex says what that of the whole would be like, and seconds for each."""
 EXACT_SHARE = 0.5
 """The part of the time left for what a vertex leads to."""
 
@@ -81,13 +81,13 @@ class NestedBlocks:
         return None if given_up else found
 
     def _nearly_whole(self, table: BestTable, block: Ints, plan: Plan, budget: Budget) -> bool:
-        """Whether the vertices of a few parts, with everything else open, have hardly a fraction."""
+        """Whether the vertices of a few parts and what is right above them, with everything else open, have hardly a fraction."""
         parts = [part for turn in plan.turns[1:] for part in turn]
         questions = PartQuestions(table.question)
         open_, x = np.zeros(len(block), bool), np.zeros(len(block), np.int64)
         seen = broken = 0
         for part in (parts[k] for k in np.unique(np.linspace(0, len(parts) - 1, LOOKED_AT).astype(int)).tolist()):
-            free = np.flatnonzero(np.isin(block, part.blocks))
+            free = np.flatnonzero(np.isin(block, np.concatenate((part.blocks, part.heads))))
             question = questions.about(free, x, open_)
             limit = budget.part(None if budget.left is None else LOOK_S, threads=1)
             outcome = ask(solve_lp, question, columns=len(free), rows=question.rows, budget=limit)
