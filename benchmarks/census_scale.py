@@ -251,9 +251,10 @@ def resume(report: Report, *, quick: bool) -> None:
             seen.append(values)
     report.add(table(["run", "how it ended", "first rounding told", "last rounding told"], rows))
     firsts = [values[0] for values in seen if values]
-    report.require(
-        len(firsts) > 1 and firsts == sorted(firsts, reverse=True), "a resumed search began with a worse rounding"
-    )
+    lasts = [values[-1] for values in seen if values]
+    report.require(quick or len(firsts) > 1, "no search had found a rounding when it was killed")
+    report.require(firsts == sorted(firsts, reverse=True), "a resumed search began with a worse rounding")
+    report.require(lasts == sorted(lasts, reverse=True), "a resumed search ended with a worse rounding")
 
 
 def small_too(method: type[cw.ControlledRounding]) -> None:
