@@ -250,6 +250,24 @@ def test_a_damaged_file_is_refused_and_that_of_another_question_not_believed(tmp
             Checkpoint.of(budget, question).read()
 
 
+def test_no_table_waits_for_a_better_one_to_be_kept(tmp_path, monkeypatch):
+    problem = rounding(small())
+    question = BestTable(problem, np.arange(problem.size)).question
+    clock = [0.0]
+    monkeypatch.setattr("cellward.solve.checkpoint.perf_counter", lambda: clock[0])
+    kept = Checkpoint.of(Budget(resume=tmp_path), question)
+    x = np.zeros(problem.size, np.int64)
+    kept.now_and_then(x, None, None)
+    assert not (tmp_path / NAME).exists()
+    clock[0] = 60.0
+    kept.now_and_then(x, None, None)
+    assert np.array_equal(Checkpoint.of(Budget(resume=tmp_path), question).read().x, x)
+    (tmp_path / NAME).unlink()
+    clock[0] = 120.0
+    kept.now_and_then(x, None, None)
+    assert not (tmp_path / NAME).exists()
+
+
 def test_tables_in_the_folder_are_believed_only_if_they_are_some(tmp_path):
     problem = rounding(small())
     question = BestTable(problem, np.arange(problem.size)).question

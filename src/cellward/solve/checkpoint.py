@@ -52,6 +52,7 @@ class Checkpoint:
         self.path, self.question = path, question
         self.resumed = False
         self.written = perf_counter()
+        self.last: Ints | None = None
 
     @staticmethod
     def of(budget: Budget, question: LinearModel) -> Checkpoint:
@@ -84,8 +85,8 @@ class Checkpoint:
         return Kept(None if x is None else x.astype(np.int64), found["duals"], found["point"])
 
     def now_and_then(self, x: Ints | None, duals: Floats | None, point: Floats | None) -> None:
-        """Write, unless that was done a moment ago."""
-        if perf_counter() - self.written >= EVERY_S:
+        """Write another table than the last, unless that was done a moment ago; to be called again and again, so that none waits for a better one."""
+        if x is not self.last and perf_counter() - self.written >= EVERY_S:
             self.write(x, duals, point)
 
     def write(self, x: Ints | None, duals: Floats | None, point: Floats | None) -> None:
@@ -98,4 +99,4 @@ class Checkpoint:
         np.savez(body, allow_pickle=False, question=np.array(self.question), **arrays)
         data = body.getvalue()
         write_whole(self.path, MARK + hashlib.sha256(data).hexdigest().encode() + b"\n" + data, confidential=True)
-        self.written = perf_counter()
+        self.written, self.last = perf_counter(), x

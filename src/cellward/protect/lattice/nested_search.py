@@ -175,6 +175,7 @@ class NestedSearch:
             while len(under_way) >= self._width:
                 what, future = under_way.pop(0)
                 yield what, future.result()
+                self.checkpoint.now_and_then(self.table.x, self.duals, self.point)
             more = next(asking, None)
             if more is None:
                 break
