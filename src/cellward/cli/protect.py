@@ -77,6 +77,13 @@ def command(method: type[Method]) -> Callable[..., None]:
         ] = None,
         seed: Annotated[int, typer.Option(help="Breaks ties inside the solvers.")] = 0,
         threads: Annotated[int, typer.Option(help="Solver threads.")] = 1,
+        resume: Annotated[
+            Path | None,
+            typer.Option(
+                metavar="DIR",
+                help="Folder (confidential) in which a long search of a large table keeps what it finds; the same command goes on from there.",
+            ),
+        ] = None,
         formats: Annotated[list[str] | None, FORMAT] = None,
         title: Annotated[str, TITLE] = "",
         footnotes: Annotated[list[str] | None, FOOTNOTE] = None,
@@ -92,7 +99,7 @@ def command(method: type[Method]) -> Callable[..., None]:
         names = [name for entry in formats or [] for name in entry.split(",")]
         exports = Formats.of(names, title, footnotes or [], "--format")
         secret = key_for(out, None if key_file is None else read_key(key_file))
-        budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed)
+        budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed, resume=method.resumed_from(resume))
         with alarm(budget):
             with told(budget, quiet=as_json):
                 budget.enter("reading")

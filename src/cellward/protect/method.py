@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from cellward.errors import InputError, TimeLimitError
@@ -25,6 +26,7 @@ from cellward.publication.publication import Publication
 from cellward.risk.attacker import Attacker
 from cellward.solve.alarm import alarm, silence
 from cellward.solve.budget import Budget
+from cellward.solve.checkpoint import search_folder
 from cellward.solve.interrupt import heeding_interrupt
 from cellward.solve.watch import Listener, Watch
 from cellward.table.table import Table
@@ -86,6 +88,8 @@ class Method(ABC):
     """The weights where a user gives none."""
     tauargus: ClassVar[tuple[TauArgus, ...]] = ()
     """Its commands in τ-ARGUS batches."""
+    resumes: ClassVar[bool] = False
+    """Whether its searches keep what they find in a folder, and go on from there."""
     one_sided: ClassVar[bool] = False
     """Whether levels without an end, which forbid a side, mean something to it."""
 
@@ -160,16 +164,28 @@ class Method(ABC):
         threads: int | None = None,
         key: bytes | None = None,
         progress: Listener | None = None,
+        resume: str | Path | None = None,
     ) -> Protection:
         """Protect a table: build the instance, solve it, check the answer exactly.
 
         ``attackers``: against whom the table's levels must hold; default the external one. ``key``: 32 secret bytes, random unless given.
         ``progress``: called with a :class:`Standing` at every phase and every better table. Ctrl-C raises :class:`Stopped`, a KeyboardInterrupt whose
-        ``best`` is the result so far; a second one raises at once.
+        ``best`` is the result so far; a second one raises at once. ``resume``: a folder in which a long search keeps what it finds, every few
+        seconds, and from which the same question goes on; it is confidential.
         """
-        watch = Watch(progress)
-        budget = Budget(time_limit_s=time_limit_s, threads=1 if threads is None else threads, seed=seed, watch=watch)
+        watch, folder = Watch(progress), self.resumed_from(resume)
+        threads = 1 if threads is None else threads
+        budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed, watch=watch, resume=folder)
         return self.protect_within(budget, table, weights=weights, attackers=attackers, key=key)
+
+    @classmethod
+    def resumed_from(cls, folder: str | Path | None) -> Path | None:
+        """The folder of a search that goes on, made where it is not there; refused for methods whose searches keep nothing."""
+        if folder is None:
+            return None
+        if not cls.resumes:
+            raise InputError(f"resume: a search for {cls.title} keeps nothing on its way; leave it out")
+        return search_folder(Path(folder))
 
     def protect_within(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import perf_counter
 
 from cellward.errors import InputError
@@ -35,6 +36,8 @@ class Budget:
     threads: int = 1
     seed: int = 0
     progress: Progress | None = None
+    resume: Path | None = field(default=None, repr=False)
+    """The folder in which a long search keeps what it finds, and from which it goes on."""
     whole: Budget | None = field(default=None, repr=False)
     """What it is a part of."""
     closing_s: float = field(default=0.0, repr=False)

@@ -124,9 +124,13 @@ def solve_cpsat_here(
     first: bool = False,
     work: float | None = None,
     by_lp: bool = False,
+    gap: float | None = None,
     notes: bool = False,
 ) -> Outcome:
-    """``solve_cpsat`` in this process, which must not have loaded highspy; ``notes``: the worker's parent is told of better points and bounds."""
+    """``solve_cpsat`` in this process, which must not have loaded highspy; ``notes``: the worker's parent is told of better points and bounds.
+
+    ``gap``: a point as near as this to the bound, as a share of its cost, is good enough.
+    """
     began, budget = perf_counter(), budget or Budget()
     whole = _Whole.of(model)
     if np.any(whole.lower > whole.upper) or np.any(model.row_lower > model.row_upper):
@@ -140,6 +144,8 @@ def solve_cpsat_here(
     parameters.num_workers = budget.threads
     parameters.random_seed = budget.seed
     parameters.stop_after_first_solution = first
+    if gap is not None:
+        parameters.relative_gap_limit = gap
     if work is not None:
         parameters.max_deterministic_time = work
     if by_lp:

@@ -97,10 +97,10 @@ def call(
     return replace(answer, interrupted=True) if stopped else answer
 
 
-def warm_up() -> None:
-    """Start the worker, which loads OR-tools while the caller goes on; the first call is then as fast as the next."""
-    with _lanes[0].lock:
-        _lanes[0].started()
+def warm_up(lane: int = 0) -> None:
+    """Start a worker, which loads OR-tools while the caller goes on; the first call is then as fast as the next."""
+    with _lanes[lane].lock:
+        _lanes[lane].started()
 
 
 def shut_down() -> None:

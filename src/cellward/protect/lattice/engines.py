@@ -13,6 +13,7 @@ from cellward.protect.engine import first_answer
 from cellward.protect.lattice.along_cycles import AlongCycles
 from cellward.protect.lattice.any_table import AnyTable
 from cellward.protect.lattice.flow_in_worker import FlowInWorker
+from cellward.protect.lattice.nested_blocks import NestedBlocks
 from cellward.protect.lattice.portfolio import Portfolio
 from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
 from cellward.protect.lattice.repaired_vertex import RepairedVertex
@@ -20,7 +21,7 @@ from cellward.protect.lattice.staged_flow import StagedFlow
 from cellward.protect.lattice.vertex import VertexThenBlocks
 from cellward.solve.budget import Budget
 
-ENGINES: tuple[LatticeEngine, ...] = (StagedFlow(), FlowInWorker(), Portfolio(), VertexThenBlocks())
+ENGINES: tuple[LatticeEngine, ...] = (StagedFlow(), FlowInWorker(), NestedBlocks(), Portfolio(), VertexThenBlocks())
 """For the least table."""
 ANY_TABLE: tuple[LatticeEngine, ...] = (StagedFlow(), AlongCycles(), AnyTable(), RepairedVertex())
 """For some table, as fast as possible."""

@@ -27,6 +27,7 @@ from cellward.protect.lattice.neighbourhoods import Neighbourhoods, trees_of
 from cellward.protect.lattice.problem import Found, LatticeProblem, none_found
 from cellward.protect.lattice.sweep import Sweep
 from cellward.protect.lattice.vertex import VertexThenBlocks
+from cellward.protect.lattice.ways import Way, choice
 from cellward.protect.lattice.whole_search import too_easy
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
@@ -36,14 +37,12 @@ from cellward.solve.prices import solve_prices
 
 INSIDE = 1e-4
 """A price point this far from both ends of a column leaves it open."""
-SMALLEST, LEAST = 1500.0, 200.0
-"""Columns of a neighbourhood, at first and at least."""
-GROW, SHRINK = 1.15, 0.8
+SMALLEST = 1500.0
+"""Columns of a neighbourhood, at first."""
 SHARE, LEAST_S, MOST_S = 0.05, 0.5, 3.0
 """Time for one neighbourhood: this share of all there is, between these."""
 QUICK = 1 / 3
 """A neighbourhood solved within this part of its time may grow."""
-FORGET = 0.9
 PRICED_SHARE = 0.3
 """The part of the time left that prices are waited for."""
 ALONE_SHARE = 0.25
@@ -232,7 +231,7 @@ class _PortfolioSearch:
         aimed = replace(self.table.question, cost=self.table.aim.astype(np.float64))
         near = Neighbourhoods(self.table.problem.model, self.table.part, aimed, self.rng)
         most = float(len(self.table.part)) if self.budget.limited else LARGEST_FREE
-        ways = [_Way(kind, min(SMALLEST, most)) for kind in near.kinds]
+        ways = [Way(kind, min(SMALLEST, most)) for kind in near.kinds]
         stale = 0
         while self._going and (self.budget.limited or stale < self.effort.patience):
             if priced is not None and priced.done():
@@ -240,15 +239,10 @@ class _PortfolioSearch:
                 self._sweep()
                 if not self._going:
                     return
-            way = self._choice(ways)
+            way = choice(ways, self.rng)
             free = near.draw(way.kind, way.size, np.ones(len(self.table.part), bool))
             gain = self._taken(way, free, self._decide(near, free), most)
             stale = 0 if gain else stale + 1
-
-    def _choice(self, ways: list[_Way]) -> _Way:
-        rate = np.array([way.rate for way in ways])
-        rate = rate + 0.1 * rate.mean() + 1e-9
-        return ways[int(self.rng.choice(len(ways), p=rate / rate.sum()))]
 
     def _share(self) -> Budget:
         limit = self.budget.time_limit_s
@@ -262,7 +256,7 @@ class _PortfolioSearch:
         question = near.restricted(free, self.table.x)
         return ask(self.effort.searcher, question, columns=len(free), budget=self._share(), start=start)
 
-    def _taken(self, way: _Way, free: Ints, outcome: Outcome, most: float) -> bool:
+    def _taken(self, way: Way, free: Ints, outcome: Outcome, most: float) -> bool:
         """Take what is better; learn what this kind is worth, and how large the next one may be."""
         table = self.table
         assert table.x is not None
@@ -277,26 +271,3 @@ class _PortfolioSearch:
         quick = limit is None or outcome.seconds < QUICK * limit
         way.learn(gain if self.budget.limited else gain > 0, outcome, quick=quick, timed=self.budget.limited, most=most)
         return gain > 0
-
-
-@dataclass(eq=False)
-class _Way:
-    """A kind of neighbourhood: how large the next one is, and what it gained lately, a second or (without a limit) a try."""
-
-    kind: tuple[str, int]
-    size: float
-    gained: float = 1.0
-    spent: float = 1e-3
-
-    @property
-    def rate(self) -> float:
-        return self.gained / self.spent
-
-    def learn(self, gain: float, outcome: Outcome, *, quick: bool, timed: bool, most: float) -> None:
-        """Grow while all is solved quickly, shrink when it is not solved."""
-        self.gained = FORGET * self.gained + max(gain, 0)
-        self.spent = FORGET * self.spent + (max(outcome.seconds, 0.01) if timed else 1.0)
-        if outcome.status != "optimal":
-            self.size = max(self.size * SHRINK, LEAST)
-        elif quick:
-            self.size = min(self.size * GROW, most)

@@ -20,6 +20,8 @@ from cellward.protect.attempt import SHOWN, Attempt, few
 from cellward.protect.lattice.capacity import Capacity, guards
 from cellward.protect.lattice.engines import ANY_TABLE, solve
 from cellward.protect.lattice.model import LatticeModel, allowed_multiples, followers, small_alone, small_ones
+from cellward.protect.lattice.nested import find_nested
+from cellward.protect.lattice.nested_blocks import NestedBlocks
 from cellward.protect.lattice.portfolio import Portfolio
 from cellward.protect.lattice.problem import Found, LatticeEngine, LatticeProblem
 from cellward.protect.lattice.protected import ProtectedSearch
@@ -77,8 +79,16 @@ class RoundingAttempt(Attempt):
         """The method's, as patient as they are to be."""
         share = self.first_share
         return tuple(
-            replace(one, first_share=share) if isinstance(one, Portfolio) else one for one in self.method.engines
+            replace(one, first_share=share) if isinstance(one, Portfolio | NestedBlocks) else one
+            for one in self.method.engines
+            if not (self.levels and isinstance(one, NestedBlocks))  # a table that protects is looked for first
         )
+
+    @property
+    def nested(self) -> bool:
+        """Whether areas within areas are rounded one after the other, which finds neighbouring multiples in tables of any size."""
+        large = any(isinstance(one, NestedBlocks) and one.fewest <= self.instance.cells for one in self.engines)
+        return large and find_nested(self.instance.relations) is not None
 
     def _telling(self, model: LatticeModel) -> Budget:
         """The budget of a search whose finds are told in the table's units."""

@@ -151,7 +151,8 @@ class _FirstLook:
             return _FirstLook(seen, share=ALONE_SHARE)
         if not far.any():
             return _FirstLook(seen, seen)
-        return _FirstLook(seen, share=UNLIKELY_SHARE if float(np.mean(far)) > UNLIKELY else FIRST_SHARE)
+        unlikely = float(np.mean(far)) > UNLIKELY and not attempt.nested
+        return _FirstLook(seen, share=UNLIKELY_SHARE if unlikely else FIRST_SHARE)
 
 
 def _neighbours(attempt: RoundingAttempt, share: float, *, large: bool) -> Protection:

@@ -74,6 +74,7 @@ class ControlledRounding(Method):
             ),
         ),
     )
+    resumes: ClassVar[bool] = True
     engines: ClassVar[tuple[LatticeEngine, ...]] = ENGINES
 
     base: Any = option(
