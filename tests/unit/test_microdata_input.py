@@ -178,7 +178,7 @@ BAD = {
     "UTF-16 without a mark": ("r,v\na,1\n".encode("utf-16-be"), {}, r"t\.csv: not a text file .*save it as UTF-8"),
     "UTF-32": ("r,v\na,1\n".encode("utf-32"), {}, r"t\.csv: not a text file"),
     "a NUL": (b"r,v\na\0b,1\n", {}, r"t\.csv: not a text file"),
-    "gzip": (gzip.compress(b"r,v\na,1\n"), {}, r"t\.csv: not a text file"),
+    "half a gzip": (gzip.compress(b"r,v\na,1\n")[:-9], {}, r"t\.csv: not readable as gzip; it is cut off or damaged: fetch it again"),
     "nothing": ("", {}, r"t\.csv: the file is empty; give a file of records"),
     "blanks": (" \n\n", {}, r"t\.csv: the file is empty"),
     "a header only": ("r,v\n", {}, r"t\.csv: there are no records; give at least one"),
