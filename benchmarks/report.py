@@ -29,7 +29,7 @@ from results import Report, run_parts, table
 import cellward as cw
 from cellward.report.written import report_text
 
-TABLES, QUICK_TABLES, WORKERS = 1000, 30, 2
+TABLES, QUICK_TABLES, WORKERS, LIMIT_S = 1000, 30, 2, 1.0
 SIDES, QUICK_SIDES = (399, 249), (99, 99)
 """Inner cells a side: with the margins 400 × 250 cells."""
 USABLE_MS, MOST_MB = 2000, 8.0
@@ -57,7 +57,7 @@ def figures(report: Report, part: str, *, quick: bool) -> None:
 
 def _searched(number: int) -> tuple[int, dict[str, int], list[str]] | None:
     """The public edition of one random table, as a page (every 50th with its picture) and as Markdown: what was searched for and what was found."""
-    one = case(number)
+    one = case(number, LIMIT_S)
     if one is None:
         return None
     digest, found = one.result.release().digest, []

@@ -31,15 +31,15 @@ class Case:
     secrets: dict[str, set[str]]
 
 
-def case(number: int) -> Case | None:
-    """The random table and method of this number; None where no such table can be protected so."""
+def case(number: int, time_limit_s: float | None = None) -> Case | None:
+    """The random table and method of this number; None where no such table can be protected so, or not in time."""
     rng = np.random.default_rng((22, number))
     seed = int(rng.integers(*SEEDS))
     word = METHODS[number % len(METHODS)]
     table = _table(rng)
     try:
-        result = _method(word).protect(table, seed=seed, key=key_of(("leaks", number)))
-    except cw.InputError:
+        result = _method(word).protect(table, seed=seed, key=key_of(("leaks", number)), time_limit_s=time_limit_s)
+    except cw.CellwardError:
         return None
     return Case(result, secrets_of(result, seed)) if result.releasable else None
 
