@@ -20,6 +20,7 @@ from cellward.publication.withheld import Withheld
 
 BASE, SEEDS = 10**7, (10**8, 2**31)
 FEWEST_DIGITS = 6
+"""Zeros at the end do not count: round numbers stand in a text by chance, such as the base itself."""
 METHODS = ("round", "perturb", "within", "adjust", "suppress", "intervals")
 
 
@@ -79,7 +80,7 @@ def secrets_of(result: cw.Protection, seed: int) -> dict[str, set[str]]:
         found["jittered level"] = {re.sub(r"\D", "", str(level)) for level in result.details.levels.values()} - known
     found["objective"] = {str(x) for x in (result.objective, result.bound, result.certified_bound) if x is not None}
     found["key"] = {result.key.hex(), salt_of(result.key)}
-    return {name: {one for one in texts if len(one) >= FEWEST_DIGITS} for name, texts in found.items()}
+    return {name: {one for one in texts if len(one.rstrip("0")) >= FEWEST_DIGITS} for name, texts in found.items()}
 
 
 def _printed(p: object) -> set[str]:
