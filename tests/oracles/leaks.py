@@ -20,6 +20,7 @@ from cellward.publication.withheld import Withheld
 
 BASE, SEEDS = 10**7, (10**8, 2**31)
 FEWEST_DIGITS = 6
+"""Zeros at the end do not count: round numbers stand in a text by chance, such as the base itself."""
 METHODS = ("round", "perturb", "within", "adjust", "suppress", "intervals")
 
 
@@ -31,15 +32,15 @@ class Case:
     secrets: dict[str, set[str]]
 
 
-def case(number: int) -> Case | None:
-    """The random table and method of this number; None where no such table can be protected so."""
+def case(number: int, time_limit_s: float | None = None) -> Case | None:
+    """The random table and method of this number; None where no such table can be protected so, or not in time."""
     rng = np.random.default_rng((22, number))
     seed = int(rng.integers(*SEEDS))
     word = METHODS[number % len(METHODS)]
     table = _table(rng)
     try:
-        result = _method(word).protect(table, seed=seed, key=key_of(("leaks", number)))
-    except cw.InputError:
+        result = _method(word).protect(table, seed=seed, key=key_of(("leaks", number)), time_limit_s=time_limit_s)
+    except cw.CellwardError:
         return None
     return Case(result, secrets_of(result, seed)) if result.releasable else None
 
@@ -79,7 +80,7 @@ def secrets_of(result: cw.Protection, seed: int) -> dict[str, set[str]]:
         found["jittered level"] = {re.sub(r"\D", "", str(level)) for level in result.details.levels.values()} - known
     found["objective"] = {str(x) for x in (result.objective, result.bound, result.certified_bound) if x is not None}
     found["key"] = {result.key.hex(), salt_of(result.key)}
-    return {name: {one for one in texts if len(one) >= FEWEST_DIGITS} for name, texts in found.items()}
+    return {name: {one for one in texts if len(one.rstrip("0")) >= FEWEST_DIGITS} for name, texts in found.items()}
 
 
 def _printed(p: object) -> set[str]:

@@ -70,8 +70,7 @@ def test_codes_are_texts_and_nothing_else(edition):
     page = Elements(text := report_text(rounded(NASTY), edition=edition))
     assert page.scripts.count("") == 1 and set(page.scripts) <= {"", "application/json"}
     assert page.handlers == []
-    assert not {"b", "i", "img", "iframe", "link"} & (set(page.tags) - {"link"})
-    assert page.tags.count("link") == 1
+    assert not {"b", "i", "img", "iframe", "link"} & set(page.tags)
     assert "\u202e" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 

@@ -64,7 +64,7 @@ def page(title: str, subtitle: str, sections: Sequence[Section], *, confidential
         "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         '<meta name=viewport content="width=device-width, initial-scale=1"><meta name=color-scheme content="light dark">'
-        f'<meta name=referrer content=no-referrer><link rel=icon href="data:,"><title>{_text(title)}</title>\n<style>{style}</style></head>\n<body>'
+        f"<meta name=referrer content=no-referrer><title>{_text(title)}</title>\n<style>{style}</style></head>\n<body>"
         + "\n".join(body)
         + f"\n<script>{script}</script></body></html>\n"
     )
@@ -169,7 +169,7 @@ def _cells(cells: Cells, number: int) -> str:
     many = len(cells) > PAGE
     missing = "" if not many else (
         f"<noscript><p class=note>The first {PAGE} of {len(cells):,} cells; the others are shown where the page may run its script, and are in files "
-        "beside it.</p></noscript>"
+        f"beside it.</p></noscript><p class='note printed'>On paper: {PAGE} of {len(cells):,} cells, those shown when it was printed.</p>"
     )  # fmt: skip
     tools = _tools(cells) if many else ""
     data = f'<script type="application/json" id="{name}-data">{_data(cells)}</script>' if many else ""

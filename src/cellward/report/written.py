@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from cellward.audit.audit import Audit
@@ -13,7 +12,7 @@ from cellward.protection import Protection
 from cellward.report import html, markdown
 from cellward.report.editions import EDITIONS, INTERNAL, PUBLIC, internal, public
 from cellward.report.pictures.drawn import drawn, missing
-from cellward.report.section import Block, Lines, Section
+from cellward.report.section import Block, Lines
 from cellward.risk.attacker import Attacker
 from cellward.table.labels import Labels
 
@@ -61,12 +60,16 @@ def report_text(
 ) -> str:
     """The report as a text."""
     confidential = edition == INTERNAL
-    if confidential and pictures and audit is None:
-        audit = exact_ends(result)
-    shown: list[Block] = []
-    if ending == "html":
-        shown = _pictures(result, edition, audit) if pictures else _without() if confidential else []
-    sections: Sequence[Section] = internal(result, shown, audit) if confidential else public(result.release(), shown)
+    if confidential:
+        if pictures and audit is None:
+            audit = exact_ends(result)
+        sections = internal(
+            result, _pictures(result, audit) if pictures and ending == "html" else _without(ending), audit
+        )
+    else:
+        release = result.release()
+        shown = drawn(release) if pictures and ending == "html" and missing() is None else []
+        sections = public(release, shown)
     labels = result.instance.labels
     heading = title or _title(labels, confidential=confidential)
     subtitle = _subtitle(result, confidential=confidential)
@@ -108,14 +111,15 @@ def exact_ends(result: Protection) -> Audit | None:
     return None if found.open or found.claimed else found
 
 
-def _pictures(result: Protection, edition: str, audit: Audit | None) -> list[Block]:
-    """What can be drawn; in the internal edition a sentence where nothing can."""
-    if (why := missing()) is not None:
-        return [] if edition == PUBLIC else [Lines((why,))]
-    return drawn(result, audit) if edition == INTERNAL else drawn(result.release())
+def _pictures(result: Protection, audit: Audit | None) -> list[Block]:
+    """What can be drawn, or a sentence where nothing can."""
+    why = missing()
+    return drawn(result, audit) if why is None else [Lines((why,))]
 
 
-def _without() -> list[Block]:
+def _without(ending: str) -> list[Block]:
+    if ending == "md":
+        return []
     return [
         Lines(
             (

@@ -52,7 +52,8 @@ def draw(result: Protection) -> Any:
     else:
         bars = axes.bar(place, [row.mean for row in rows], width=0.5, color=SKY)
         for bar, row in zip(bars, rows, strict=True):
-            _label(axes, bar, "M", short(row.mean))
+            near = abs(row.bias - row.mean) < 0.08 * max(row.mean for row in rows)
+            _label(axes, bar, "M", short(row.mean), above=9 if near else 2)
         if isinstance(result.publication, Ranges):
             axes.set_ylabel("mean width")
             key(axes, [("M", SKY, "mean width")])
@@ -86,7 +87,9 @@ def _withheld(result: Protection, axes: Any, rows: list[LevelLoss]) -> None:
     key(axes, [("R", VERMILLION, "at risk"), ("O", BLUE, "withheld for the sake of others")])
 
 
-def _label(axes: Any, bar: Any, letter: str, text: str, *, inside: bool = False, colour: str = INK) -> None:
+def _label(
+    axes: Any, bar: Any, letter: str, text: str, *, inside: bool = False, colour: str = INK, above: int = 2
+) -> None:
     x, top = bar.get_x() + bar.get_width() / 2, bar.get_y() + bar.get_height()
     if inside:
         axes.text(
@@ -103,7 +106,7 @@ def _label(axes: Any, bar: Any, letter: str, text: str, *, inside: bool = False,
         axes.annotate(
             f"{letter} {text}",
             (x, top),
-            xytext=(0, 2),
+            xytext=(0, above),
             textcoords="offset points",
             ha="center",
             fontsize=8.5,

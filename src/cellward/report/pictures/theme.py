@@ -25,7 +25,8 @@ _SETTINGS: dict[str, Any] = {
     "axes.facecolor": "none", "axes.formatter.useoffset": False, "axes.formatter.limits": (-12, 12), "path.simplify": False,
     "font.family": ["DejaVu Sans"],
 }  # fmt: skip
-_INKS = {INK: "var(--ink, #1c2431)", RULE: "var(--rule, #d9dee7)", SOFT: "var(--soft, #566275)"}
+_INKS = {INK: "ink", RULE: "rule", SOFT: "soft", BLUE.lower(): "blue", VERMILLION.lower(): "vermillion"}
+"""Colours that a page may replace by its own, so that a picture is as clear in the dark."""
 
 
 @contextmanager
@@ -66,7 +67,7 @@ def svg(drawn: Any, *, page: bool = False) -> str:
     text = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", text)
     text = re.sub(r"\n+", "\n", text)
     for ink, own in _INKS.items():
-        text = text.replace(ink, own)
+        text = text.replace(ink, f"var(--{own}, {ink})")
     return re.sub(
         r'^<svg [^>]*?viewBox="([^"]*)"[^>]*>',
         r'<svg viewBox="\1" role="img" xmlns:xlink="http://www.w3.org/1999/xlink">',
