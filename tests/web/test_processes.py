@@ -136,8 +136,11 @@ def memory_of(pid):
 
 def test_the_log_names_no_code_no_token_and_no_number(own):
     own("GET", f"/v1/datasets/firms/codes?dimension={CANARY}", "rita")
-    own("GET", "/v1/tables/0123456789", "rita")
-    lines = [json.loads(line) for line in own.log.splitlines() if line.startswith("{")]
+    own("GET", "/v1/tables/0123456789", "rita", X_Request_Id="the-last")
+    until = time.monotonic() + 20
+    while '"the-last"' not in own.log and time.monotonic() < until:  # a line is written after its answer
+        time.sleep(0.02)
+    lines = [json.loads(line) for line in own.log.splitlines() if '"the-last"' in line]
     assert lines[-1].keys() == {"at", "request", "method", "route", "status", "ms", "bytes", "who"}
     assert (lines[-1]["route"], lines[-1]["who"]) == ("/v1/tables/{number}", "rita")
     for word in (CANARY, '0123456789"', *own.tokens.values(), "A13"):
