@@ -49,7 +49,7 @@ ROWS = [["region", "sex", "n"], ["N", "f", 3], ["N", "m", 4], ["S", "f", 5], ["S
 
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.CSV.GZ", "t.csv"])
 def test_compressed_tables_are_read_as_they_are(tmp_path, name):
-    (tmp_path / name).write_bytes(gzip.compress(LONG.encode()))
+    (tmp_path / name).write_bytes(gzip.compress(LONG.encode(), mtime=0))
     assert cells(cw.read(tmp_path / name, **DIMS)) == cells(plain(tmp_path))
 
 
@@ -57,14 +57,19 @@ def test_compressed_records_are_read_as_they_are(tmp_path):
     records = "region,turnover\n" + "".join(f"Ö{k % 3},{k}\n" for k in range(60))
     (tmp_path / "r.csv").write_text(records)
     for encoding in ("utf-8", "latin-1"):
-        (tmp_path / "r.csv.gz").write_bytes(gzip.compress(records.encode(encoding)))
+        (tmp_path / "r.csv.gz").write_bytes(gzip.compress(records.encode(encoding), mtime=0))
         options = {"dims": ["region"], "measure": "turnover"}
         packed, text = (cw.Table.from_microdata(tmp_path / name, **options) for name in ("r.csv.gz", "r.csv"))
         assert cells(packed) == cells(text)
 
 
 @pytest.mark.parametrize(
-    "data", [gzip.compress(LONG.encode())[:-9], b"\x1f\x8bnot gzip at all", gzip.compress(LONG.encode())[:30]]
+    "data",
+    [
+        gzip.compress(LONG.encode(), mtime=0)[:-9],
+        b"\x1f\x8bnot gzip at all",
+        gzip.compress(LONG.encode(), mtime=0)[:30],
+    ],
 )
 def test_damaged_files_are_told(tmp_path, data):
     (tmp_path / "t.csv.gz").write_bytes(data)
@@ -330,7 +335,7 @@ def test_the_command_line_takes_them_all(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "| North |" in (tmp_path / "out" / "release.md").read_text()
     assert "North" not in (tmp_path / "out" / "release.csv").read_text()
-    (tmp_path / "r.csv.gz").write_bytes(gzip.compress(b"region,name\nN,North\nN,North\nS,South\n"))
+    (tmp_path / "r.csv.gz").write_bytes(gzip.compress(b"region,name\nN,North\nN,North\nS,South\n", mtime=0))
     done = run("tabulate", "r.csv.gz", "--dims", "region", "--labels", "region=name", "--out", "c.csv", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "c.csv").read_text().splitlines()[0].startswith("region,region label,value")
