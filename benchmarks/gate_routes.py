@@ -219,9 +219,13 @@ def _other_writers(release: Any, out: Out, folder: Path, case: GateCase) -> None
             import pyarrow.parquet
 
             columns = pyarrow.parquet.read_table(path).to_pydict()
-            *places, values = columns.values()
-            read = {tuple(map(str, codes)): Fraction(str(v)) for *codes, v in zip(*places, values, strict=True)}
-            if read != dict(out.published.values) or list(columns)[: len(case.public.dims)] != list(case.public.dims):
+            dims = len(case.public.dims)
+            *places, values = list(columns.values())[: dims + 1]
+            read = {
+                tuple(map(str, codes)): None if v is None else Fraction(str(v))
+                for *codes, v in zip(*places, values, strict=True)
+            }
+            if read != dict(out.published.values) or list(columns)[:dims] != list(case.public.dims):
                 out.wrong.append("the Parquet file differs from release.csv")
 
 

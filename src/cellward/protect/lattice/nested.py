@@ -65,11 +65,11 @@ class Nested:
 def find_nested(relations: Relations) -> Nested | None:
     """The nested blocks of a table; None where its equations show none. Whoever asks again is told what was found.
 
-    >>> rows = [(0, [3 * k, 3 * k + 1, 3 * k + 2], [-1, 1, 1]) for k in range(4)]
-    >>> rows += [(0, [j, j + 3, j + 6, j + 9], [-1, 1, 1, 1]) for j in range(3)]
-    >>> nested = find_nested(Relations.from_rows(12, rows))
-    >>> nested.above.tolist(), nested.block.tolist()
-    ([-1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
+    >>> rows = [(0, [20 * k + j for j in range(20)], [-1] + 19 * [1]) for k in range(4)]
+    >>> rows += [(0, [j, j + 20, j + 40, j + 60], [-1, 1, 1, 1]) for j in range(20)]
+    >>> nested = find_nested(Relations.from_rows(80, rows))
+    >>> nested.blocks, nested.above[:4].tolist(), nested.block[:3].tolist(), nested.block[20:23].tolist()
+    (20, [-1, 0, 0, 0], [0, 1, 2], [0, 1, 2])
     """
     if relations not in _found:
         _found[relations] = _find(relations)
