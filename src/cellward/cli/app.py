@@ -27,9 +27,10 @@ from cellward.cli import (
     verify,
 )
 from cellward.cli.exits import BAD_INPUT, DONE, EPILOG, FAILED, INTERRUPTED, die
-from cellward.cli.options import ReportAlone, with_options
+from cellward.cli.options import with_options
 from cellward.cli.own_words import own_words
 from cellward.cli.voice import VOICE, speaking
+from cellward.cli.writing import ReportAlone
 from cellward.errors import CellwardError, InputError, ResourceError, out_of_memory
 from cellward.files.scratch import sweep
 from cellward.files.whole import private_files

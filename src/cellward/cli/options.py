@@ -8,12 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
 
 from cellward.errors import InputError
-from cellward.report.editions import INTERNAL, PUBLIC
-from cellward.report.written import NO_REPORT as NONE
-from cellward.report.written import PLAIN
 
 Options = dict[str, tuple[Any, Any]]
 """Annotation and default of each option by name."""
@@ -48,29 +44,6 @@ def in_panel(options: Options, panel: str) -> Options:
     return options
 
 
-class ReportAlone(TyperCommand):
-    """A command whose ``--report`` may stand without a word behind it."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give it the word that is meant."""
-        words = {INTERNAL, PUBLIC, PLAIN}
-        follows = [*args[1:], ""][: len(args)]
-        said = [
-            f"--report={INTERNAL}" if one == "--report" and next_ not in words else one
-            for one, next_ in zip(args, follows, strict=True)
-        ]
-        return list(super().parse_args(ctx, said))
-
-
-def report_wished(report: str | None, *, no_report: bool) -> str | None:
-    """What report the options ask for; None: they say nothing."""
-    if no_report and report is not None:
-        raise InputError("--report and --no-report do not go together; leave one out")
-    if report is not None and report not in (INTERNAL, PUBLIC, PLAIN):
-        raise InputError(f"--report {report}: use internal or public, or nothing behind it")
-    return NONE if no_report else report
-
-
 def by_dimension(entries: list[str] | None, option: str, form: str) -> dict[str, list[str]]:
     """DIM=TEXT options by dimension."""
     found: dict[str, list[str]] = {}
@@ -85,18 +58,6 @@ def by_dimension(entries: list[str] | None, option: str, form: str) -> dict[str,
 AS_JSON = typer.Option("--json", help="Print one JSON object and nothing else.")
 ATTACKERS = typer.Option(help="CSV of what attackers know: attacker, the dimensions (or cell), lower, upper.")
 SHOW = typer.Option("--show", help="Also print original and protected values, deviations and risks (confidential).")
-FORMAT = typer.Option(
-    "--format",
-    help="Write the release in further formats: xlsx, sdmx-csv, json-stat, px, parquet, latex, markdown; repeatable, or separated by commas.",
-)
-TITLE = typer.Option("--title", help="Title in the files of --format.")
-FOOTNOTE = typer.Option("--footnote", help="Footnote in the files of --format; repeatable.")
-REPORT = typer.Option(
-    "--report",
-    metavar="[internal|public]",
-    help="Give the report of the folder pictures (internal, the same as --report alone), and write public.html beside it (public).",
-)
-NO_REPORT = typer.Option("--no-report", help="Write no report.html into the folder.")
 ALLOW_OUTSIDE = typer.Option(
     "--allow-outside", help="Let the job, and files it names, name files outside their folders."
 )

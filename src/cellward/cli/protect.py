@@ -7,29 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from cellward.cli.finish import finish
-from cellward.cli.options import (
-    AS_JSON,
-    ATTACKERS,
-    FOOTNOTE,
-    FORMAT,
-    NO_REPORT,
-    REPORT,
-    SHOW,
-    TITLE,
-    Options,
-    in_panel,
-    report_wished,
-    with_options,
-)
+from cellward.cli.options import AS_JSON, ATTACKERS, SHOW, Options, in_panel, with_options
 from cellward.cli.progress import best_of, told
 from cellward.cli.reading import hierarchy_files, read_table, reads_a_table
+from cellward.cli.writing import WRITING, Wished
 from cellward.formats.attackers import read_attackers
 from cellward.key import read_key
-from cellward.outputs import KEPT, Formats, further_files, key_for, summary, write_outputs
+from cellward.outputs import KEPT, further_files, key_for, summary, write_outputs
 from cellward.protect.method import Method
 from cellward.protect.methods import flag_of, from_texts
 from cellward.protect.option import Option, options_of, text_by_level
-from cellward.report.written import PLAIN
 from cellward.solve.alarm import alarm
 from cellward.solve.budget import Budget
 
@@ -38,6 +25,7 @@ def command(method: type[Method]) -> Callable[..., None]:
     """The command of a method, with its options read off their declarations."""
 
     @reads_a_table
+    @with_options(WRITING, "writing")
     @with_options(_declared(method), "choosing")
     def protect(
         source: Annotated[
@@ -84,20 +72,14 @@ def command(method: type[Method]) -> Callable[..., None]:
                 help="Folder (confidential) in which a long search of a large table keeps what it finds; the same command goes on from there.",
             ),
         ] = None,
-        formats: Annotated[list[str] | None, FORMAT] = None,
-        title: Annotated[str, TITLE] = "",
-        footnotes: Annotated[list[str] | None, FOOTNOTE] = None,
         as_json: Annotated[bool, AS_JSON] = False,
         show: Annotated[bool, SHOW] = False,
-        report: Annotated[str | None, REPORT] = None,
-        no_report: Annotated[bool, NO_REPORT] = False,
         *,
         choosing: dict[str, Any],
         reading: dict[str, Any],
+        writing: dict[str, Any],
     ) -> None:
-        chosen, wished = from_texts(method, choosing), report_wished(report, no_report=no_report)
-        names = [name for entry in formats or [] for name in entry.split(",")]
-        exports = Formats.of(names, title, footnotes or [], "--format")
+        chosen, wished = from_texts(method, choosing), Wished.of(writing)
         secret = key_for(out, None if key_file is None else read_key(key_file))
         budget = Budget(time_limit_s=time_limit_s, threads=threads, seed=seed, resume=method.resumed_from(resume))
         with alarm(budget):
@@ -118,7 +100,7 @@ def command(method: type[Method]) -> Callable[..., None]:
                 }
                 more = further_files(table, result, ranges=chosen.publishes_ranges)
                 facts = summary(result, verified=True, table=table)
-                return write_outputs(result, out, facts, more, files, budget, exports, wished or PLAIN)
+                return write_outputs(result, out, facts, more, files, budget, wished.formats, wished.report)
 
             finish(result, table, out, write, budget, as_json=as_json, show=show)
         if key_file is None and secret is not None and not as_json:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cellward.cli.exits import BAD_INPUT, FAILED, INFEASIBLE, say
 from cellward.cli.finish import finish
-from cellward.cli.options import ALLOW_OUTSIDE, AS_JSON, NO_REPORT, REPORT, SHOW, report_wished
+from cellward.cli.options import ALLOW_OUTSIDE, AS_JSON, SHOW, with_options
 from cellward.cli.progress import best_of, ending_on_interrupt, spinner, told
+from cellward.cli.writing import REPORTS, report_wished
 from cellward.errors import InputError
 from cellward.job import Job
 from cellward.outputs import KEPT
@@ -23,6 +24,7 @@ from cellward.solve.budget import Budget
 from cellward.tauargus.batch import Batch
 
 
+@with_options(REPORTS, "writing")
 def run(
     source: Annotated[
         Path,
@@ -42,11 +44,11 @@ def run(
         ),
     ] = "tauargus",
     allow_outside: Annotated[bool, ALLOW_OUTSIDE] = False,
-    report: Annotated[str | None, REPORT] = None,
-    no_report: Annotated[bool, NO_REPORT] = False,
+    *,
+    writing: dict[str, Any],
 ) -> None:
     """Do everything from the records to the release as a job file says; the same job makes the same release."""
-    wished = report_wished(report, no_report=no_report)
+    wished = report_wished(writing)
     if source.suffix.lower() == ".arb":
         if wished is not None:
             raise InputError("--report, --no-report: a batch writes no reports; leave it out")
