@@ -27,7 +27,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 NUMBER = re.compile(r"[A-Za-z0-9._-]{1,64}")
-LONGEST_BODY = 1 << 20
+LONGEST_BODY, LONGEST_HEARD = 1 << 20, 8 << 20
+"""Bytes of a body; one that is longer is heard to its end up to so many, so that whoever sends it hears what is wrong."""
 LONGEST_ADDRESS = 8_192
 BODY_WITHIN_S = 20.0
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -145,7 +146,7 @@ async def _body(scope: MutableMapping[str, Any], receive: Receive) -> bytes:
     told = _header(scope, b"content-length")
     if told is None and _header(scope, b"transfer-encoding") is None:
         return b""
-    if told is not None and int(told) > LONGEST_BODY:
+    if told is not None and int(told) > LONGEST_HEARD:
         raise _too_long()
     parts, length = [], 0
     try:
@@ -153,14 +154,18 @@ async def _body(scope: MutableMapping[str, Any], receive: Receive) -> bytes:
             more = True
             while more:
                 message = await receive()
-                parts.append(message.get("body", b""))
-                length += len(parts[-1])
-                if length > LONGEST_BODY:
+                part = message.get("body", b"")
+                length += len(part)
+                if length > LONGEST_HEARD:
                     raise _too_long()
+                if length <= LONGEST_BODY:
+                    parts.append(part)
                 more = message["type"] == "http.request" and message.get("more_body", False)
     except TimeoutError:
         sentence = f"the body did not come within {BODY_WITHIN_S:.0f} s"
         raise Fault(408, "body-too-slow", sentence, "send it at once", {"Connection": "close"}) from None
+    if length > LONGEST_BODY:
+        raise _too_long()
     return b"".join(parts)
 
 
