@@ -15,7 +15,7 @@ SOLVERS = {"highspy", "ortools", "clarabel", "pyscipopt", "numba"}
 ROOMS = (
     "errors", "version", "exact", "files", "notebook", "key", "hierarchy", "table", "tabulate", "risk", "formats", "tauargus.files", "registry",
     "convert", "instance", "publication", "objective", "solve", "audit", "protection", "protect", "additive", "advise", "compare", "report",
-    "manifest", "outputs", "tauargus.batch", "job", "recheck", "server", "client", "cli",
+    "manifest", "outputs", "tauargus.batch", "job", "recheck", "server", "client", "cli", "__main__",
 )  # fmt: skip
 FACADE = {
     "hierarchy.py": {"formats.hrc", "formats.hierarchy_file"},

@@ -1,5 +1,8 @@
 """What newcomers get told first: files that are not there, things that are no tables, decimal commas, amounts that cannot be meant."""
 
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 
@@ -102,3 +105,8 @@ def test_objects_print_one_short_line():
     )
     assert repr(evidence).startswith("Evidence(1 levels") or repr(evidence).startswith("Evidence(1 level")
     assert len(repr(evidence)) < 80
+
+
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "cellward", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"cellward {cw.__version__}\n"
