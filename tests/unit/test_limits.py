@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from cellward.protect.adjustment.continuous import Continuous
 from cellward.protect.lattice.engines import ENGINES
 from cellward.protect.lattice.problem import Found
 from cellward.protect.perturbation.cutting_planes import CuttingPlanes, FractionalOptimum
-from cellward.protect.reserve import MOST, SHOWN_SHARE, reserves
+from cellward.protect.reserve import BUSIEST, MOST, SHOWN_SHARE, reserves
 from cellward.protect.rounding import attempt as rounding_attempt
 from cellward.protect.rounding.conflict import Conflict
 from cellward.solve import alarm as alarms
@@ -78,6 +79,16 @@ def test_the_reserve_grows_with_the_table_and_is_none_without_a_limit():
     for little, more in zip(reserves(small, minute), reserves(large, minute), strict=True):
         assert 0 < little < more < 15
     assert reserves(large, Budget()) == (0, 0)
+
+
+def test_more_is_kept_to_close_on_a_busy_machine(monkeypatch):
+    one = Instance.of(cw.Table.from_array(np.ones((60, 60))))
+    kept = []
+    for load in (0.1, 2.0, 100.0):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0))
+        monkeypatch.setattr(os, "cpu_count", lambda: 1)
+        kept.append(reserves(one, Budget(time_limit_s=60))[1])
+    assert kept == pytest.approx([kept[0], 2 * kept[0], BUSIEST * kept[0]], rel=0.01)
 
 
 def test_work_that_looks_at_no_clock_is_ended_in_a_sentence(rings_at_once):

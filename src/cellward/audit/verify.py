@@ -754,9 +754,11 @@ def _complete(c: Certificate, delta: dict[int, int], terms_of: list[list[Any]], 
     """Add to Δ, given on the leaves, what it is in the cells that definitions give; M·Δ = 0 (equations that it does not touch need no look)."""
     touched, left = list(delta), dict[int, int]()  # by equation touched: the sum of its terms in Δ so far
     for i in touched:  # grows by the cells that the equations touched define
-        fresh = {j: 0 for j, _ in terms_of[i] if j not in left}
-        touched += [by[j][2] for j in fresh if j in by]
-        left |= fresh
+        for j, _ in terms_of[i]:
+            if j not in left:
+                left[j] = 0
+                if j in by:
+                    touched.append(by[j][2])
     c.pay(60 * len(left) + 30 * len(touched) + 10 * sum([len(terms_of[i]) for i in touched]), listed=len(delta))
     for i, x in delta.items():
         for j, coef in terms_of[i]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cellward.instance import Instance
 from cellward.risk.attacker import FEW
 from cellward.solve.budget import Budget
@@ -12,6 +14,10 @@ SHOWN_SHARE, A_SHOWN_CELL_S, A_RISK_S = 0.05, 5e-5, 1e-4
 """To show: the bound by the cell; where cells are at risk a share of the limit, and another table for each of them."""
 A_LEVEL_S, CROWD_CELL_S = 1.5e-5, 5e-5
 """To close: for each level against each attacker, which a certificate shows by name; and by the cell, as a crowd takes a hundred tables and more."""
+WITH_SUMS = 1.7
+"""How much longer it takes to close where sums of cells have a certificate of their own."""
+BUSIEST = 3.0
+"""So many times as much is kept at most where others use the machine too."""
 MOST = 0.25
 """The largest share of what is left that is kept for either: a table must be found first."""
 
@@ -24,7 +30,14 @@ def reserves(instance: Instance, budget: Budget) -> tuple[float, float]:
     close += A_LEVEL_S * sum(len(each.wanted(instance.sensitivity.levels)) for each in instance.attackers)
     if len(instance.attackers) > FEW:
         close += CROWD_CELL_S * instance.cells
+    close *= busy() * (WITH_SUMS if instance.sensitivity.sums else 1.0)
     show = A_SHOWN_CELL_S * instance.cells
     if len(instance.sensitivity.unsafe):
         show += SHOWN_SHARE * budget.time_limit_s + A_RISK_S * len(instance.sensitivity.unsafe)
     return min(show, MOST * budget.left), min(close, MOST * budget.left)
+
+
+def busy() -> float:
+    """How many times as long as on an idle machine things are likely to take on this one: programs that want to run, over cores."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return min(max(load / (os.cpu_count() or 1), 1.0), BUSIEST)

@@ -41,6 +41,8 @@ AT_THE_ROOT = 0.2
 """The part of the time for cuts of the relaxation: those of patterns say more."""
 NEARBY, NEARER = 0.3, 0.05
 """The part of the time left for patterns around the first, where that costs twice the bound or more; and where cuts lead to better ones soon."""
+FURTHER = 0.7
+"""The part of the time left for more cuts of the relaxation after that, where it still does."""
 TRIMMED = 0.3
 """The part of the time for that where cuts lead to better patterns too."""
 FEW, SEPARATED = 3000, 50_000
@@ -113,6 +115,9 @@ class _Search:
         self.root = strengthened(self.pool, self.root, separation, best.cost, part, self.budget)
         if self.root.bound < best.cost:
             self._near(best)
+        if self._far(best.cost):  # cuts of patterns say little there
+            part = self.budget.part(None if self.budget.left is None else FURTHER * self.budget.left)
+            self.root = strengthened(self.pool, self.root, separation, best.cost, part, self.budget)
         if self.root.bound < best.cost:
             master = Master(self.pool, self.root, separation, best, (self._safe, self._leaner), self.budget)
             master.run()
@@ -125,15 +130,19 @@ class _Search:
         """Better patterns around the best."""
         assert self.root is not None
         made = self._standing(best.withheld)
-        left, far = self.budget.left, 2 * self.root.bound < best.cost
+        left = self.budget.left
         if made.free():
-            part = self.budget.part(None if left is None else (NEARBY if far else NEARER) * left)
+            part = self.budget.part(None if left is None else (NEARBY if self._far(best.cost) else NEARER) * left)
             Neighbourhoods(made).run(part, self.root.bound)
             made.within(self.budget)
             better = self._kept(made) if made.withheld_cost() < best.cost else None
             if better is not None:
                 best.withheld, best.cost = better, int(self.problem.cost[better].sum())
                 self.budget.found(float(best.cost))
+
+    def _far(self, cost: int) -> bool:
+        """Whether a pattern costs more than twice what the relaxation says that any must."""
+        return self.root is not None and 2 * self.root.bound < cost
 
     def _standing(self, withheld: Bools) -> Construction:
         """A construction that has come to this pattern, which is shown."""
