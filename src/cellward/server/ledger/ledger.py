@@ -154,7 +154,9 @@ class Ledger:
     def notes(self, dataset: str) -> list[str]:
         """What the engine of a dataset noted beside its answers, the first one first."""
         with self._lock, self._told("read"):
-            rows = self._database.execute("SELECT body FROM answer WHERE dataset = ? ORDER BY seq", (dataset,)).fetchall()
+            rows = self._database.execute(
+                "SELECT body FROM answer WHERE dataset = ? ORDER BY seq", (dataset,)
+            ).fetchall()
         bodies = (json.loads(zlib.decompress(body)) for (body,) in rows)
         return [body["note"] for body in bodies if "note" in body]
 

@@ -31,8 +31,6 @@ from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 
 DEAR, NEAR, EXCESS, LITTLE = 1e4, 3.0, 0.3, 0.02
-SECONDS = 5.0
-"""What one table may take; one that takes longer is published as the atoms stand, or refused."""
 MOST_CHOICES = 400
 """Sets of the lattice whose sides may be chosen anew for one table; the smallest first."""
 MOST_ROUNDS = 12
@@ -41,9 +39,9 @@ WHOLE = 1e-6
 _ONE_AT_A_TIME = Lock()
 
 
-def moves(question: Question) -> Ints | None:
+def moves(question: Question, seconds: float) -> Ints | None:
     """Whole moves that are as good as is found; None where levels give way, or nothing is found in time."""
-    budget = Budget(time_limit_s=SECONDS)
+    budget = Budget(time_limit_s=seconds)
     with _ONE_AT_A_TIME:
         try:
             held = question.together & False
@@ -65,7 +63,7 @@ def moves(question: Question) -> Ints | None:
     return None
 
 
-def _model(blocks: list[list[Any]], low: list[Floats], high: list[Floats], **more: Any) -> LinearModel:
+def _model(blocks: list[list[Any]], low: list[Any], high: list[Any], **more: Any) -> LinearModel:
     rows = sparse.block_array(blocks, format="csr").astype(np.float64)
     return LinearModel(
         indptr=rows.indptr.astype(np.int64),
@@ -131,7 +129,9 @@ def _turned(question: Question, short: Bools, held: Bools, budget: Budget) -> Qu
     kept[met], alone[met] = False, False
     rest = np.setdiff1d(question.risky, turning)
     chosen = sparse.vstack([cells.sums[turning], lattice.sums[met]], format="csr")
-    off, up, down = (np.concatenate((getattr(cells, name)[turning], getattr(lattice, name)[met])) for name in ("off", "up", "down"))
+    off, up, down = (
+        np.concatenate((getattr(cells, name)[turning], getattr(lattice, name)[met])) for name in ("off", "up", "down")
+    )
     most_up = question.bounded(question.room, lattice.most, alone)
     most_down = question.bounded(np.maximum(question.value, 0).astype(np.float64), -lattice.least, alone)
     below, above = chosen @ most_down + up - off, chosen @ most_up + down + off  # what frees a side that is not taken
@@ -156,7 +156,9 @@ def _turned(question: Question, short: Bools, held: Bools, budget: Budget) -> Qu
     if found.x is None:
         return None
     side = np.where(found.x[2 * n :] > 0.5, 1, -1)
-    return replace(question, cells=_sided(cells, turning, side[: len(turning)]), lattice=_sided(lattice, met, side[len(turning) :]))
+    return replace(
+        question, cells=_sided(cells, turning, side[: len(turning)]), lattice=_sided(lattice, met, side[len(turning) :])
+    )
 
 
 def _sided(sets: Away, which: Ints, side: Ints) -> Away:
@@ -172,7 +174,9 @@ def _whole(question: Question, z: Floats, held: Bools, budget: Budget) -> Ints |
         return near.astype(np.int64)
     for free in (np.abs(z - near) > WHOLE, np.ones(len(z), bool)):
         low, high = np.where(free, np.floor(z) - 1, near), np.where(free, np.ceil(z) + 1, near)
-        found = _rounded(question, z, held, np.maximum(low, -question.most_down), np.minimum(high, question.most_up), budget)
+        found = _rounded(
+            question, z, held, np.maximum(low, -question.most_down), np.minimum(high, question.most_up), budget
+        )
         if found is not None:
             return found
     return None

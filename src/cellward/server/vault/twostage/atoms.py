@@ -33,8 +33,10 @@ class Atoms:
         """The atoms of a dataset."""
         code, atom = atoms_of(records)
         shifts = [np.uint64(_LIMB_BITS * k) for k in range(2)]
-        halves = [(own >> shift) & np.uint64((1 << _LIMB_BITS) - 1) for own in (records.low, records.high) for shift in shifts]
-        limbs = np.stack([np.bincount(atom, own.astype(np.float64)) for own in halves])
+        halves = [
+            (own >> shift) & np.uint64((1 << _LIMB_BITS) - 1) for own in (records.low, records.high) for shift in shifts
+        ]
+        limbs: Floats = np.stack([np.bincount(atom, own.astype(np.float64)) for own in halves]).astype(np.float64)
         order = np.array(sorted(range(code.shape[1]), key=_identities(limbs).__getitem__), np.int64)
         place = np.argsort(order)
         record = np.argsort(place[atom], kind="stable")
@@ -44,12 +46,14 @@ class Atoms:
     @property
     def many(self) -> int:
         """How many there are."""
-        return self.code.shape[1]
+        return int(self.code.shape[1])
 
     @property
     def digest(self) -> str:
         """The same for the same atoms."""
-        return sha256("\n".join(map(str, self.identities(np.arange(self.many), np.arange(self.many), self.many))).encode()).hexdigest()
+        return sha256(
+            "\n".join(map(str, self.identities(np.arange(self.many), np.arange(self.many), self.many))).encode()
+        ).hexdigest()
 
     def identities(self, cell: Ints, atom: Ints, many: int) -> list[int]:
         """The identities of so many sets of atoms; 0 for one without records."""

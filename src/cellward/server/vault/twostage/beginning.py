@@ -1,8 +1,8 @@
-"""The beginning: the shadow before the first request: a twin, in which what is left of a cell without one of its parts is also kept off its true value.
+"""The beginning: the shadow before the first request: a twin, in which what is left of a cell without a part of it is also off its true value.
 
-A table with totals tells what is left of a total where one of its cells is taken off. Where few respondents are left, such *rests* are at risk, and an
-adjustment that finds them too near later has what is published in its way. Moving the twin's values beforehand leaves fewer tables to refuse; it is
-no promise, since requests make other differences too: these are found when they are asked for.
+A table with totals tells what is left of a total where one of its cells is taken off. Where few respondents are left, such *rests* are at risk, and
+what is published by then may stand in the way of moving them. Moving the twin beforehand leaves fewer tables to refuse. It is no promise, since
+requests make other differences too: these are found when they are asked for.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ ROUNDS, DEAR, DEARER_LATTICE = 400, 1e5, 1e3
 def begun(value: Ints, true: Ints, lattice: Sets, rests: Sets, seed: int) -> Ints:
     """The values of a twin, moved so that rests at risk are off by their levels as far as is found, and the lattice is as it was asked to be."""
     sums = sparse.vstack([lattice.sums, rests.sums], format="csr")
-    up, down, cells, rows = (np.concatenate((getattr(lattice, name), getattr(rests, name))) for name in ("up", "down", "value", "rows"))
+    up, down, cells, rows = (
+        np.concatenate((getattr(lattice, name), getattr(rests, name))) for name in ("up", "down", "value", "rows")
+    )
     scale = np.maximum(np.maximum(NEAR * np.abs(cells) * np.maximum(rows, 1.0) ** -SPREAD, 2.0 * up), LEAST)
     level = np.zeros(len(value), np.int64)
     alone = np.flatnonzero(np.diff(sums.indptr) == 1)
@@ -42,7 +44,9 @@ def begun(value: Ints, true: Ints, lattice: Sets, rests: Sets, seed: int) -> Int
     z, off = moves.run(value - true, np.zeros(len(cells), np.int64), DEAR, budget, sweeps=0, rounds=ROUNDS)
     if moves.lacking(off)[: len(lattice.value)].any():
         kept = SumMoves(lattice.sums, lattice.up, lattice.down, scale[: len(lattice.value)], moves.low, moves.high)
-        z, _ = kept.run(z, np.zeros(len(lattice.value), np.int64), DEAR * DEARER_LATTICE, budget, sweeps=0, rounds=ROUNDS)
+        z, _ = kept.run(
+            z, np.zeros(len(lattice.value), np.int64), DEAR * DEARER_LATTICE, budget, sweeps=0, rounds=ROUNDS
+        )
     return np.asarray(true + z)
 
 

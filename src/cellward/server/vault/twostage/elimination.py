@@ -47,7 +47,9 @@ class Elimination:
 
     def take(self, sets: list[Ints]) -> list[int]:
         """Take in sets of atoms one after the other; which of them are no combination of those before."""
-        fresh, at, pivot = [], [int(self._at[-1])], []
+        fresh: list[int] = []
+        pivot: list[int] = []
+        at = [int(self._at[-1])]
         self._at, first = np.concatenate((self._at, np.zeros(len(sets), np.int64))), self.rank
         self._pivot = np.concatenate((self._pivot, np.zeros(len(sets), np.int64)))
         for k, own in enumerate(sets):

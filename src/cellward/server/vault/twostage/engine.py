@@ -26,10 +26,12 @@ from cellward.server.vault.tabulator import Cells as Values
 from cellward.server.vault.twin.engine import twin_of
 from cellward.server.vault.twin.lattice import needs_of
 from cellward.server.vault.twostage.atoms import Atoms
+from cellward.server.vault.twostage.cells import Cells
+from cellward.server.vault.twostage.first_stage import FirstStage
 from cellward.server.vault.twostage.layout import Layout
-from cellward.server.vault.twostage.measured import Cells, Measured
-from cellward.server.vault.twostage.sets import Sets
+from cellward.server.vault.twostage.measured import Measured
 from cellward.server.vault.twostage.sealed import opened, seal
+from cellward.server.vault.twostage.sets import Sets
 
 STATEMENT = (
     "Values are adjusted so that no respondent can be told from this table and all others that were published; what was published stays. They add "
@@ -56,9 +58,10 @@ class TwoStageEngine:
         self.measured = _measured(records, key, self._atoms)
         start = sha256(b"".join(own.shadow.tobytes() for own in self.measured)).hexdigest()
         self._bind("start and twin file", f"{config.start} {start}")
+        none = np.zeros(0, np.int64)
         for layout in _common(records, self._atoms):
             for own in self.measured:
-                own.beforehand(layout)
+                own.taken(layout, none, none)
         self._restore()
         self._sound = True
 
@@ -67,27 +70,34 @@ class TwoStageEngine:
         """Every cell of the table as it is published, or a refusal; kept as published when the caller is done with it, and not where it fails."""
         begun = time.monotonic()
         at = len(self.decimals) - 1 if request.measure is None else request.measure
+        layout = Layout.of(request, self._atoms.code)
+        cells, known = self._looked_up(layout, at)
+        if all(
+            one in known or not one for one in cells.identity
+        ):  # from the ledger, beside others that wait for a solve
+            yield Values(np.array([known.get(one, 0) for one in cells.identity], np.int64), cells.identity)
+            return
         try:
             with self._lock:
-                yield from self._answered(request, at)
+                yield from self._answered(layout, at)
         except RefusedError:
             time.sleep(-(time.monotonic() - begun) % REFUSED_STEP_S)
             raise
 
-    def _answered(self, request: Request, at: int) -> Iterator[Values]:
-        layout = Layout.of(request, self._atoms.code)
+    def _looked_up(self, layout: Layout, at: int) -> tuple[Cells, dict[int, int]]:
+        """The cells of a table, and the values of those that were published."""
+        cells = Cells.of(layout, self._atoms, self.measured[at].seen)
+        return cells, self._ledger.known(self._dataset, self._names[at], sorted(cells.names))
+
+    def _answered(self, layout: Layout, at: int) -> Iterator[Values]:
         own = self.measured[at]
-        cells = Cells.of(layout, self._atoms, own.seen)
-        known = self._ledger.known(self._dataset, self._names[at], [one for one in {*cells.identity} if one])
+        cells, known = self._looked_up(layout, at)
         if not self._sound or not known.keys() <= own.seen:
             raise RefusedError(
                 "inconsistent",
                 "the ledger holds answers that this server did not give",
                 "tell the administrator of this server that it has to be started again, and that one server alone may use a ledger",
             )
-        if all(one in known or not one for one in cells.identity):
-            yield Values(np.array([known.get(one, 0) for one in cells.identity], np.int64), cells.identity)
-            return
         found = own.answer(cells, known)
         try:
             yield Values(found.value, cells.identity, self._noted(at, layout, found.moved, found.by))
@@ -111,7 +121,9 @@ class TwoStageEngine:
         """What was published before this process began."""
         for note in self._ledger.notes(self._dataset):
             with np.load(io.BytesIO(opened(self._key, base64.b85decode(note))), allow_pickle=False) as held:
-                layout = Layout(held["atom"].astype(np.int64), held["leaf"].astype(np.int64), tuple(held["groups"].tolist()))
+                layout = Layout(
+                    held["atom"].astype(np.int64), held["leaf"].astype(np.int64), tuple(held["groups"].tolist())
+                )
                 self.measured[int(held["at"][0])].taken(layout, held["moved"].astype(np.int64), held["by"])
 
     def _bind(self, what: str, said: str) -> None:
@@ -139,8 +151,7 @@ def _measured(records: Records, key: bytes, atoms: Atoms) -> list[Measured]:
         np.add.at(shadow, atoms.atom_of_record[first], value)
         true = np.diff(atoms.first) if measure is None else atoms.added(records.heavy[measure])
         lattice = Sets(needs.sums, needs.value, needs.rows, needs.up, needs.down)
-        found.append(own := Measured(records, database, atoms, key, measure, rules, lattice))
-        own.begin(shadow, true)
+        found.append(Measured(FirstStage(records, database, atoms, measure, rules, key), lattice, shadow, true))
     return found
 
 

@@ -40,14 +40,17 @@ class Layout:
         """How many cells the table has, totals included."""
         return prod(many + 1 for many in self.groups)
 
-    def pairs(self) -> tuple[Ints, Ints, Ints]:
-        """Every cell with every atom below it, and which of the cells are leaves."""
-        place = np.stack(np.unravel_index(self.leaf, self.groups)) if self.groups else np.zeros((0, len(self.leaf)), np.int64)
-        cells, leaves = [], np.zeros(0, np.int64)
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Every cell with every atom below it."""
+        place = (
+            np.stack(np.unravel_index(self.leaf, self.groups))
+            if self.groups
+            else np.zeros((0, len(self.leaf)), np.int64)
+        )
+        cells = []
         for total in product((False, True), repeat=len(self.groups)):
             cell = np.zeros(len(self.leaf), np.int64)
             for own, many, summed in zip(place, self.groups, total, strict=True):
                 cell = cell * (many + 1) + (many if summed else own)
-            leaves = leaves if any(total) else np.unique(cell)
             cells.append(cell)
-        return np.concatenate(cells), np.tile(self.atom, len(cells)), leaves
+        return np.concatenate(cells), np.tile(self.atom, len(cells))

@@ -73,7 +73,10 @@ class Published:
         """The independent published sets as rows over the atoms."""
         size = np.array([len(own) for own in self._sets], np.int64)
         index = np.concatenate(self._sets) if self._sets else np.zeros(0, np.int64)
-        return sparse.csr_array((np.ones(len(index), np.int64), index, np.concatenate(([0], np.cumsum(size)))), shape=(len(size), len(self._atoms)))
+        return sparse.csr_array(
+            (np.ones(len(index), np.int64), index, np.concatenate(([0], np.cumsum(size)))),
+            shape=(len(size), len(self._atoms)),
+        )
 
     def keep(self, boxes: Any, units: Ints) -> None:
         """Note the cells of a table that was published: bits of their codes, and units."""

@@ -36,7 +36,9 @@ def opened(key: bytes, sealed: bytes) -> bytes:
     """The text that was sealed; refused where it was changed, or sealed with another key."""
     body, mark = sealed[:-SEAL_BYTES], sealed[-SEAL_BYTES:]
     if len(body) < NONCE_BYTES or not hmac.compare_digest(mark, _mark(key, body)):
-        raise InputError("what the ledger keeps beside an answer was not sealed with this key; give the key that it was served with")
+        raise InputError(
+            "what the ledger keeps beside an answer was not sealed with this key; give the key that it was served with"
+        )
     return _streamed(key, body[:NONCE_BYTES], body[NONCE_BYTES:])
 
 

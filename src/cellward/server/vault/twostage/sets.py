@@ -53,3 +53,21 @@ def same_sets(rows: Any) -> tuple[Ints, Ints]:
     weight = np.random.default_rng(0).integers(1, 1 << 62, rows.shape[1], dtype=np.int64)
     _, first, of = np.unique(rows @ weight, return_index=True, return_inverse=True)
     return first, np.asarray(of, np.int64)
+
+
+def joined_sets(one: Sets, other: Sets) -> Sets:
+    """Both together."""
+    both = (np.concatenate((getattr(one, name), getattr(other, name))) for name in ("value", "rows", "up", "down"))
+    return Sets(sparse.vstack([one.sums, other.sums], format="csr"), *both)
+
+
+def pairs_of(sets: list[Ints]) -> tuple[Ints, Ints, int]:
+    """Sets of atoms as pairs of number and atom, and how many there are."""
+    number = np.repeat(np.arange(len(sets)), [len(one) for one in sets])
+    return number, np.concatenate([np.zeros(0, np.int64), *sets]), len(sets)
+
+
+def distinct_sets(rows: Any) -> Any:
+    """Each set of atoms once, none of them empty."""
+    first = same_sets(rows)[0]
+    return rows[first[np.diff(rows.indptr)[first] > 0]]
