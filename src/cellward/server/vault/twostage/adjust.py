@@ -2,7 +2,7 @@
 
 Over moves z = p − q of some atoms, none of them below zero, the linear program is
 
-    min Σ_safe |d_c| / scale_c + Σ_at risk (excess_c + near_c) / level_c + dear·Σ short_c / level_c + little·Σ (p + q)
+    min Σ_safe |d_c| / scale_c + Σ_at risk (excess_c + near_c) / level_c + dear·Σ short_c / level_c + moving·Σ (p + q)
 
     d_c = off_c + Σ z        what the cells of the table are off by
     side_c·d_c = far_c + excess_c − near_c − short_c      near_c ≤ far_c − level_c, for those at risk
@@ -30,7 +30,7 @@ from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp, solve_mip
 from cellward.solve.model import LinearModel
 
-DEAR, NEAR, EXCESS, LITTLE = 1e4, 3.0, 0.3, 0.02
+DEAR, NEAR, EXCESS, MOVING = 1e4, 3.0, 0.3, 3.0
 MOST_CHOICES = 400
 """Sets of the lattice whose sides may be chosen anew for one table; the smallest first."""
 MOST_ROUNDS = 12
@@ -94,7 +94,7 @@ def _relaxed(question: Question, own: Bools, budget: Budget) -> tuple[Floats, Bo
         [zero, question.lattice.least[own], -cells.off[safe], wanted],
         [zero, question.lattice.most[own], -cells.off[safe], wanted],
         cost=np.concatenate(
-            (_little(question), _little(question), np.tile(1 / question.scale[safe], 2), EXCESS / level, NEAR / level, DEAR / level)
+            (_moving(question), _moving(question), np.tile(1 / question.scale[safe], 2), EXCESS / level, NEAR / level, DEAR / level)
         ),
         lower=np.zeros(2 * (n + len(safe)) + 3 * len(far)),
         upper=np.concatenate(
@@ -112,8 +112,8 @@ def _relaxed(question: Question, own: Bools, budget: Budget) -> tuple[Floats, Bo
     return found.x[:n] - found.x[n : 2 * n], short
 
 
-def _little(question: Question) -> Floats:
-    return np.asarray(LITTLE / np.maximum(0.2 * question.value, 1.0))
+def _moving(question: Question) -> Floats:
+    return np.asarray(MOVING / np.maximum(0.2 * question.value, 1.0))
 
 
 def _turned(question: Question, short: Bools, held: Bools, budget: Budget) -> Question | None:
@@ -147,7 +147,7 @@ def _turned(question: Question, short: Bools, held: Bools, budget: Budget) -> Qu
         ],
         [zero, lattice.least[kept], cells.least[rest], up - off - below, np.full(many, -np.inf)],
         [zero, lattice.most[kept], cells.most[rest], np.full(many, np.inf), -down - off],
-        cost=np.concatenate((_little(question), _little(question), np.zeros(many))),
+        cost=np.concatenate((_moving(question), _moving(question), np.zeros(many))),
         lower=np.zeros(2 * n + many),
         upper=np.concatenate((most_up, most_down, np.ones(many))),
         integer=np.arange(2 * n + many) >= 2 * n,

@@ -24,7 +24,7 @@ from cellward.server.vault.twostage.published import Published
 from cellward.server.vault.twostage.question import Away, Question
 from cellward.server.vault.twostage.sets import Sets, distinct_sets, joined_sets, pairs_of, rows_over
 
-MOST_MOVED = ((1_500, 2.0), (15_000, 6.0))
+MOST_MOVED = ((1_500, 2.0), (5_000, 3.0))
 """Atoms that one table may move, and seconds: so many at first, and so many where that is not enough."""
 NEARER_S = 0.5
 """Seconds for a table that may be published as the shadow stands: its safe cells are brought nearer to their true values, if it is done so soon."""
