@@ -210,8 +210,8 @@ def figures(report: Report, many: int, draws: int, queries: int, most: int, engi
     if live is not None:
         far = near_of(t, live)
         report.add(
-            f"{live.asked:,} different sets of atoms asked for, {live.refused:,} refused. Of the cells at risk, {far[0]:,} are linear combinations of "
-            f"what was answered, and {far[1]:,} of these are nearer to their true value than their level."
+            f"{live.asked:,} different sets of atoms asked for, {live.refused:,} refused. Of the cells at risk, {far[0]:,} are linear "
+            f"combinations of what was answered, and {far[1]:,} of these are nearer to their true value than their level."
         )
         report.require(not far[1], f"{far[1]:,} cells at risk are worked out from what is published")
     report.add(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cellward.errors import InputError
 from cellward.exact import Floats, Ints
 from cellward.server.vault.numbers import MODULUS
 from cellward.server.vault.records import Records
@@ -16,7 +17,9 @@ from cellward.server.vault.twin.build import atoms_of
 from cellward.table.relations import ranges
 
 _LIMBS, _LIMB_BITS = 4, 32
-"""Numbers of 128 bits as doubles: sums of fewer than two million records are exact."""
+"""Numbers of 128 bits as doubles, 32 bits each."""
+MOST_RECORDS = 1 << 21
+"""Sums of so many limbs are exact in doubles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,10 @@ class Atoms:
     @staticmethod
     def of(records: Records) -> Atoms:
         """The atoms of a dataset."""
+        if records.many > MOST_RECORDS:
+            raise InputError(
+                f"{records.config.name}: two-stage serves up to {MOST_RECORDS:,} records; serve more with the engine twin"
+            )
         code, atom = atoms_of(records)
         shifts = [np.uint64(_LIMB_BITS * k) for k in range(2)]
         halves = [
