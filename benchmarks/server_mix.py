@@ -2,6 +2,7 @@
 
 python benchmarks/server_mix.py           5,000 queries over 1,000,000 records; writes RESULTS.md; exits 1 when a goal is missed
 python benchmarks/server_mix.py --records N --queries N   so many instead
+python benchmarks/server_mix.py --engines   both engines side by side, 1,000 queries over 20,000 records; a section of its own
 python benchmarks/server_mix.py --quick   200 queries over 20,000 records; times and deviations are not judged; writes nothing
 
 A drill-down begins with two dimensions at their broadest level, then takes one code of a dimension as a condition and looks one level deeper, or at
@@ -19,11 +20,11 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from results import Report, table, write_section
-from server_population import NAMES, Asker, population, write
+from server_engines import compare_engines
+from server_population import Asker, drill, population, write
 
 from cellward.key import read_key
 from cellward.server.vault.records import Records
@@ -36,28 +37,6 @@ SIZES = ((3, 10, 0.04), (10, 100, 0.02), (100, 1_000, 0.0085), (1_000, 1 << 62, 
 """Records of a cell, and the goal of the median deviation."""
 LARGE = 2_000
 """Cells of a large table."""
-
-
-def drill(asker: Asker) -> list[dict[str, Any]]:
-    """A beginning and four steps down."""
-    rng = asker.rng
-    first, second = rng.choice(NAMES, 2, replace=False).tolist()
-    level, where = {first: 1, second: 1}, {}
-    measure = str(rng.choice(["turnover", "turnover", "count"]))
-    steps = []
-    for _ in range(5):
-        dimensions = [{"name": name, "level": own} for name, own in level.items()]
-        steps.append(
-            {"dimensions": dimensions, "measure": measure, "where": {name: [code] for name, code in where.items()}}
-        )
-        name = str(rng.choice(list(level)))
-        if name not in where:
-            where[name] = str(rng.choice(asker.codes[name, level[name]]))
-        if level[name] + 1 < asker.levels[name]:
-            level[name] += 1
-        elif len(level) < 4:
-            level.setdefault(str(rng.choice([one for one in NAMES if one not in level])), 1)
-    return steps
 
 
 def figures(report: Report, many: int, queries: int, *, quick: bool) -> None:
@@ -183,12 +162,22 @@ def _times(seconds: list[float]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--queries", type=int, default=5_000)
+    parser.add_argument("--engines", action="store_true")
+    parser.add_argument("--records", type=int)
+    parser.add_argument("--queries", type=int)
     options = parser.parse_args()
     quick = options.quick
     report = Report()
-    figures(report, *((20_000, 200) if quick else (options.records, options.queries)), quick=quick)
+    if options.engines:
+        compare_engines(report, *((3_000, 60) if quick else (options.records or 20_000, options.queries or 1_000)))
+        print(report.verdict)
+        if not quick:
+            body = "\n\n".join([report.verdict, *report.sections])
+            write_section("server_mix.py --engines", "Table server: its two engines side by side", body)
+        return 1 if report.short else 0
+    figures(
+        report, *((20_000, 200) if quick else (options.records or 1_000_000, options.queries or 5_000)), quick=quick
+    )
     print(report.verdict)
     if not quick:
         write_section(

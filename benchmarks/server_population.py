@@ -120,3 +120,25 @@ class Asker:
             codes = self.codes[name, int(rng.integers(1, self.levels[name]))]
             where[name] = rng.choice(codes, rng.integers(1, min(len(codes), 4) + 1), replace=False).tolist()
         return {"dimensions": dimensions, "measure": str(rng.choice(["turnover", "count"])), "where": where}
+
+
+def drill(asker: Asker) -> list[dict[str, Any]]:
+    """A beginning and four steps down."""
+    rng = asker.rng
+    first, second = rng.choice(NAMES, 2, replace=False).tolist()
+    level, where = {first: 1, second: 1}, {}
+    measure = str(rng.choice(["turnover", "turnover", "count"]))
+    steps = []
+    for _ in range(5):
+        dimensions = [{"name": name, "level": own} for name, own in level.items()]
+        steps.append(
+            {"dimensions": dimensions, "measure": measure, "where": {name: [code] for name, code in where.items()}}
+        )
+        name = str(rng.choice(list(level)))
+        if name not in where:
+            where[name] = str(rng.choice(asker.codes[name, level[name]]))
+        if level[name] + 1 < asker.levels[name]:
+            level[name] += 1
+        elif len(level) < 4:
+            level.setdefault(str(rng.choice([one for one in NAMES if one not in level])), 1)
+    return steps

@@ -324,6 +324,7 @@ def test_a_configuration_is_written_for_one_file(tmp_path):
         (('"size"]', '"size", "size"]'), "given twice"),
         (('name = "turnover"', 'name = "count"'), "number of records"),
         (("depth = 2", "depth = 9"), "depth=9"),
+        (("depth = 2", "start = 3"), "start=3"),
         (("depth = 2", 'headline = "planet"'), "none of its dimensions"),
         (("depth = 2", "missing = 1"), "missing = 1"),
     ],

@@ -23,7 +23,7 @@ from cellward.risk.rule_text import read_rule
 
 COUNT = "count"
 """The measure that every dataset has: how many records there are."""
-ENGINES = ("twin",)
+ENGINES = ("twin", "two-stage")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _TEXT, _WHOLE, _LIST = (str,), (int,), (list,)
 _SERVER = {"key_file": _TEXT, "ledger": _TEXT}
@@ -32,7 +32,7 @@ _DATASET = {
     **dict.fromkeys(("name", "title", "file", "query", "separator", "decimal", "contributor", "holding", "weight"), _TEXT),
     **dict.fromkeys(("policy", "counts", "engine", "twin", "headline", "missing", "total"), _TEXT),
     **dict.fromkeys(("dimensions", "measures", "record", "rules"), _LIST),
-    "depth": _WHOLE,
+    **dict.fromkeys(("depth", "start"), _WHOLE),
 }  # fmt: skip
 _DIMENSION = {"name": _TEXT, "title": _TEXT, "hierarchy": (str, dict), "levels": _LIST}
 _HIERARCHY = {"file": _TEXT, "levels": _LIST, "lead": _TEXT, **dict.fromkeys(("child", "parent", "grouping"), _TEXT)}
@@ -85,7 +85,7 @@ class DatasetConfig:
     rules: tuple[Rule, ...]
     count_rules: tuple[Rule, ...]
     twin: Path
-    """The file of adjusted values that the twin engine keeps."""
+    """The file of adjusted values: those of the twin engine, and those that the two-stage engine begins with."""
     query: str | None = None
     separator: str | None = None
     decimal: str = "."
@@ -99,6 +99,8 @@ class DatasetConfig:
     engine: str = "twin"
     depth: int = 2
     """How many dimensions the cells cross of which each is kept off its true value."""
+    start: int = 0
+    """Tables that cross up to so many dimensions have their values before the first request (two-stage)."""
     headline: str | None = None
     """The dimension whose broadest codes keep their true totals where these are safe; None: the grand total alone."""
 
@@ -202,6 +204,8 @@ class _Reader:
             raise InputError(f"{where}: headline={headline!r} is none of its dimensions; name one of them")
         if not 1 <= given.get("depth", 2) <= 6:
             raise InputError(f"{where}: depth={given['depth']}; give a whole number from 1 to 6")
+        if not 0 <= given.get("start", 0) <= 2:
+            raise InputError(f"{where}: start={given['start']}; give a whole number from 0 to 2")
         return DatasetConfig(
             name=name,
             title=given.get("title", name),
@@ -218,6 +222,7 @@ class _Reader:
             total=given.get("total", "Total"),
             engine=engine,
             depth=given.get("depth", 2),
+            start=given.get("start", 0),
             headline=headline,
         )
 

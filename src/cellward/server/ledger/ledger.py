@@ -151,6 +151,15 @@ class Ledger:
             ).fetchone()
         return None if row is None else Answer(row[0], row[1], row[2], json.loads(zlib.decompress(row[3])))
 
+    def notes(self, dataset: str) -> list[str]:
+        """What the engine of a dataset noted beside its answers, the first one first."""
+        with self._lock, self._told("read"):
+            rows = self._database.execute(
+                "SELECT body FROM answer WHERE dataset = ? ORDER BY seq", (dataset,)
+            ).fetchall()
+        bodies = (json.loads(zlib.decompress(body)) for (body,) in rows)
+        return [body["note"] for body in bodies if "note" in body]
+
     def entries(
         self, *, who: str | None = None, kind: str | None = None, offset: int = 0, limit: int = 100
     ) -> list[dict[str, Any]]:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a request in the order of its shape, margins last: ``value`` scaled, and ``identity``, 0 for a cell without records."""
+    """The cells of a request in the order of its shape, margins last: ``value`` scaled, and ``identity``, 0 for a cell without records; ``note``:
+    what the engine wants kept beside them for itself."""
 
     value: Ints
     identity: list[int]
+    note: str = ""
 
 
 class Tabulator:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import product
@@ -22,6 +23,7 @@ from cellward.server.vault.request import Request
 from cellward.server.vault.said import BadRequestError, RefusedError, SaidError
 from cellward.server.vault.tabulator import Cells
 from cellward.server.vault.twin.engine import TwinEngine
+from cellward.server.vault.twostage.engine import TwoStageEngine
 
 MOST_LISTED = 10_001
 """Codes or answers in one list."""
@@ -45,8 +47,8 @@ class Engine(Protocol):
     def decimals(self) -> tuple[int, ...]:
         """Of each measure, the count last."""
 
-    def cells(self, request: Request) -> Cells:
-        """Every cell of the table as it is published, or a refusal."""
+    def answering(self, request: Request) -> AbstractContextManager[Cells]:
+        """Every cell of the table as it is published, or a refusal; within the context it is published."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +68,8 @@ class Vault:
     def __init__(self, config: ServerConfig) -> None:
         self._config = config
         key = read_key(config.key_file)
-        self._datasets = {one.name: _served(one, key) for one in config.datasets}
         self._ledger = Ledger(config.ledger)
+        self._datasets = {one.name: _served(one, key, self._ledger) for one in config.datasets}
         for own in self._datasets.values():
             _check_decimals(self._ledger, own)
         self._calls: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
@@ -165,7 +167,11 @@ class Vault:
 
     def _published(self, own: Served, wanted: Request, asked: Asked) -> dict[str, Any]:
         """Compute an answer, keep it, and only then hand it out."""
-        cells = own.engine.cells(wanted)
+        with own.engine.answering(wanted) as cells:
+            return self._kept(own, wanted, asked, cells)
+
+    def _kept(self, own: Served, wanted: Request, asked: Asked, cells: Cells) -> dict[str, Any]:
+        """An answer that is in the ledger now."""
         at = len(own.engine.decimals) - 1 if wanted.measure is None else wanted.measure
         body = {
             "columns": [own.dimensions[one.at].name for one in wanted.crossings],
@@ -175,6 +181,7 @@ class Vault:
             "decimals": own.engine.decimals[at],
             "engine": own.engine.name,
             "statement": own.engine.statement,
+            **({"note": cells.note} if cells.note else {}),
         }
         name = f"{own.config.name}\n{own.version}\n{wanted.canonical}".encode()
         answer = Answer(blake2b(name, digest_size=ID_BYTES).hexdigest(), own.config.name, wanted.canonical, body)
@@ -227,10 +234,15 @@ class Vault:
 _FAILED = BadRequestError("failed", "the vault could not answer", "try again, and tell the administrator if it goes on")
 
 
-def _served(config: DatasetConfig, key: bytes) -> Served:
-    """A dataset, ready to be asked."""
+def _served(config: DatasetConfig, key: bytes, ledger: Ledger) -> Served:
+    """A dataset, ready to be asked; another engine would not know what the first one keeps apart."""
+    if (before := ledger.bind(f"engine of {config.name}", config.engine)) != config.engine:
+        raise InputError(
+            f"{config.name}: its tables were published by the engine {before}; say engine = {before!r}, or serve it with a ledger of its own"
+        )
     records = Records.read(config, key)
-    return Served(config, records.dimensions, TwinEngine.of(records, key), f"{records.version:032x}", records.many)
+    engine: Engine = TwinEngine.of(records, key) if config.engine == "twin" else TwoStageEngine(records, key, ledger)
+    return Served(config, records.dimensions, engine, f"{records.version:032x}", records.many)
 
 
 def _check_decimals(ledger: Ledger, own: Served) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,19 +34,26 @@ class TwinEngine:
 
     @staticmethod
     def of(records: Records, key: bytes) -> TwinEngine:
-        """The engine of a dataset; its twin is read, or built and kept, or extended by the records that are new."""
-        before = read_twin(records.config.twin, key)
-        if before is not None:
-            _check(records, before)
-        twin = build_twin(records, key, before)
-        if before is None or not _same(twin, before):
-            write_twin(records.config.twin, twin, key)
+        """The engine of a dataset."""
+        twin = twin_of(records, key)
         return TwinEngine(_tabulator(records, twin), twin.decimals)
 
-    def cells(self, request: Request) -> Cells:
+    @contextmanager
+    def answering(self, request: Request) -> Iterator[Cells]:
         """Every cell of the table as it is published."""
         at = len(self.decimals) - 1 if request.measure is None else request.measure
-        return self.tabulator.cells(request, f"v{at}")
+        yield self.tabulator.cells(request, f"v{at}")
+
+
+def twin_of(records: Records, key: bytes) -> Twin:
+    """The twin of a dataset: read, or built and kept, or extended by the records that are new."""
+    before = read_twin(records.config.twin, key)
+    if before is not None:
+        _check(records, before)
+    twin = build_twin(records, key, before)
+    if before is None or not _same(twin, before):
+        write_twin(records.config.twin, twin, key)
+    return twin
 
 
 def _same(one: Twin, other: Twin) -> bool:

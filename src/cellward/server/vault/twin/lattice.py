@@ -44,7 +44,7 @@ def needs_of(
     depth = min(config.depth, len(dims))
     names = [f"d{k}" for k in range(len(dims))]
     formula = " + ".join(" * ".join(term) for term in combinations(names, depth))
-    _with_atoms(database, atom, chosen)
+    _with_atoms(database, np.flatnonzero(chosen), atom[chosen])
     hierarchies = {f"d{k}": _hierarchy(own) for k, own in enumerate(dims)}
     total = dict.fromkeys(names, "0")
     table = _table(records, database, measure, formula, rules, hierarchies=hierarchies, total=total)
@@ -53,9 +53,21 @@ def needs_of(
     return _together(first, _of_atoms(single, atoms), atoms.shape[1])
 
 
-def _with_atoms(database: Any, atom: Ints, chosen: Bools) -> None:
-    """A table ``chosen`` of these records with their atoms."""
-    database.register("given", {"rn": np.flatnonzero(chosen), "atom": atom[chosen]})
+def table_of_sets(
+    records: Records, database: Any, measure: int | None, rules: tuple[Rule, ...], record: Ints, number: Ints
+) -> tuple[Table, Ints]:
+    """Sets of records, given as pairs of record and number (all numbers from 0 on), as cells of a table judged by rules; and the cell of each."""
+    _with_atoms(database, record, number)
+    table = _table(records, database, measure, "atom", rules)
+    cell, own = _numbered(table)
+    place = np.zeros(len(cell), np.int64)
+    place[own] = cell
+    return table, place
+
+
+def _with_atoms(database: Any, record: Ints, atom: Ints) -> None:
+    """A table ``chosen`` of these records, each with its atom."""
+    database.register("given", {"rn": record, "atom": atom})
     database.execute("CREATE OR REPLACE TABLE chosen AS SELECT r.*, g.atom FROM records r JOIN given g USING (rn)")
     database.unregister("given")
 
@@ -117,7 +129,7 @@ def _of_lattice(table: Table, atoms: Ints, present: Ints) -> _Part:
     lattice = parts.lattice
     place = [np.argsort([int(code) for code in axis.codes]) for axis in lattice.axes]
     owner, cell = parts.cells_above(np.stack([at[own] for at, own in zip(place, atoms[:, present], strict=True)]))
-    up, down = _sides(table)
+    up, down = sides(table)
     numbers = [np.array([int(code) for code in axis.codes]) for axis in lattice.axes]
     code = np.stack([own[at] for own, at in zip(numbers, lattice.codes(parts.key), strict=True)])
     rows: Any = table.contributions
@@ -142,13 +154,19 @@ def _of_lattice(table: Table, atoms: Ints, present: Ints) -> _Part:
 def _of_atoms(table: Table, atoms: Ints) -> _Part:
     """The atoms themselves, of a table of one dimension that they are the codes of."""
     rows: Any = table.contributions
-    names, code = table.labels.codes[0], table.labels.index[0]
-    atom = np.array([-1 if name == "Total" else int(name) for name in names])[code]
-    keep = np.flatnonzero(atom >= 0)
-    up, down = _sides(table)
+    keep, atom = _numbered(table)
+    up, down = sides(table)
     return _Part(
-        np.arange(len(keep)), atom[keep], table.scaled[keep], rows.rows[keep], up[keep], down[keep], atoms[:, atom[keep]]
+        np.arange(len(keep)), atom, table.scaled[keep], rows.rows[keep], up[keep], down[keep], atoms[:, atom]
     )  # fmt: skip
+
+
+def _numbered(table: Table) -> tuple[Ints, Ints]:
+    """The cells of a table of one dimension of numbers that are no totals, and the number of each."""
+    names, code = table.labels.codes[0], table.labels.index[0]
+    number = np.array([-1 if name == "Total" else int(name) for name in names])[code]
+    keep = np.flatnonzero(number >= 0)
+    return keep, number[keep]
 
 
 def _together(first: _Part, second: _Part, atoms: int) -> Needs:
@@ -162,7 +180,7 @@ def _together(first: _Part, second: _Part, atoms: int) -> Needs:
     return Needs(sums, value, rows, up, down, np.concatenate((first.code, second.code), axis=1))
 
 
-def _sides(table: Table) -> tuple[Ints, Ints]:
+def sides(table: Table) -> tuple[Ints, Ints]:
     """How far each cell must go up or down, 0 where it is not at risk; a width asks for as much to either side.
 
     Down to 0 at most, however much is asked: that a cell has records is not public here, since empty cells are published too.
