@@ -24,6 +24,8 @@ from cellward.risk.rule_text import read_rule
 COUNT = "count"
 """The measure that every dataset has: how many records there are."""
 ENGINES = ("twin", "two-stage")
+TWIN_DEPTH, DEEPEST = 2, 6
+"""What ``depth`` is for a twin unless it is given, and the most that it may be."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _TEXT, _WHOLE, _LIST = (str,), (int,), (list,)
 _SERVER = {"key_file": _TEXT, "ledger": _TEXT}
@@ -98,7 +100,8 @@ class DatasetConfig:
     total: str = "Total"
     engine: str = "twin"
     depth: int = 2
-    """How many dimensions the cells cross of which each is kept off its true value."""
+    """How many dimensions the cells cross of which each is kept off its true value; where a configuration does not say, all of them in two-stage, as
+    what was not protected beforehand is refused later."""
     start: int = 0
     """Tables that cross up to so many dimensions have their values before the first request (two-stage)."""
     headline: str | None = None
@@ -202,8 +205,8 @@ class _Reader:
         headline = given.get("headline")
         if headline is not None and headline not in [one.name for one in dimensions]:
             raise InputError(f"{where}: headline={headline!r} is none of its dimensions; name one of them")
-        if not 1 <= given.get("depth", 2) <= 6:
-            raise InputError(f"{where}: depth={given['depth']}; give a whole number from 1 to 6")
+        if not 1 <= given.get("depth", 1) <= DEEPEST:
+            raise InputError(f"{where}: depth={given['depth']}; give a whole number from 1 to {DEEPEST}")
         if not 0 <= given.get("start", 0) <= 2:
             raise InputError(f"{where}: start={given['start']}; give a whole number from 0 to 2")
         return DatasetConfig(
@@ -221,7 +224,7 @@ class _Reader:
             missing=missing,
             total=given.get("total", "Total"),
             engine=engine,
-            depth=given.get("depth", 2),
+            depth=given.get("depth", TWIN_DEPTH if engine == "twin" else min(len(dimensions), DEEPEST)),
             start=given.get("start", 0),
             headline=headline,
         )
