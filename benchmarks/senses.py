@@ -302,8 +302,8 @@ def descent(attempt: AdjustmentAttempt, limit_s: float, order: Order, curve: Cur
     z, s = standing.answer.z, standing.senses
     assert z is not None
     now = Nearby(problem, s.cell, Sides.of(s, attempt.factor), s.sense.copy(), z.copy(), np.random.default_rng(0))
-    while not budget.over:
-        if (gained := now.step(budget, order)) > 0:
+    for gained in now.gains(budget, order):
+        if gained > 0:
             loss -= gained
             curve.append((time.perf_counter() - began, loss))
     trials.budget = Budget()
