@@ -187,7 +187,7 @@ def repair(report: Report, *, quick: bool) -> None:
         report.require(not spare, f"seed {seed}: {spare[:1]} could be left out")
         seen["of which nothing can be left out, by the exact linear program"] += not spare
         for which in ("bounds", "levels"):
-            _repaired(report, seen, case, made, seed, which)
+            repaired(report, seen, case, seed, which)
     rows = [[what, f"{count:,}"] for what, count in seen.items()]
     report.add(table(["infeasible by contradictory bounds", "instances"], rows))
     report.add(
@@ -205,10 +205,11 @@ def _goes(case: random_one_sided.Case, conflict: tuple) -> bool:
     return any(asked.goes(box) for _, box in asked.senses())
 
 
-def _repaired(
-    report: Report, seen: Counter[str], case: random_one_sided.Case, made: cw.Table, seed: int, which: str
+def repaired(
+    report: Report, seen: Counter[str], case: random_one_sided.Case, seed: int, which: str, **options: str
 ) -> None:
-    p = cw.ControlledAdjustment(repair=which).protect(made, weights=case.weight, key=key_of(seed))
+    """The repair of one infeasible instance, against brute force."""
+    p = cw.ControlledAdjustment(repair=which, **options).protect(case.table, weights=case.weight, key=key_of(seed))
     try:
         least = case.least_repair(which)
     except nearest_additive.TooManyError:

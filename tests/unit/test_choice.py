@@ -89,6 +89,18 @@ def test_a_gap_that_hides_better_senses_is_seen():
             verify.check(content)
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_deviations_on_a_grid_keep_off_their_gaps(norm):
+    """The grid begins at the true values, 40 and 50: next to them but for the levels are 33 and 43 below, 47 and 57 above."""
+    table = cw.Table.from_equations([40, 50, 90], [[1, 1, -1]], sensitive=[0, 1], lpl=[4, 4], upl=[4, 4])
+    method = cw.ControlledAdjustment(senses="choose", jitter=0, norm=norm, grid=7, grid_of="deviations")
+    p = method.protect(table, key=key_of(1))
+    assert p.protected
+    assert sorted((p.scaled - table.scaled).tolist()) == [-7, 0, 7]
+    assert p.certificate().content["allowed"]["gaps"] == {"cell": [0, 1], "below": [33, 43], "above": [47, 57]}
+    assert p.certificate().check()
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_senses_with_slack_are_drawn_within_it(seed):
     values = np.random.default_rng(seed).integers(20, 90, (6, 6))
