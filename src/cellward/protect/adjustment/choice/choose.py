@@ -25,6 +25,7 @@ from cellward.protect.adjustment.choice.dive import dive
 from cellward.protect.adjustment.choice.envelope import Envelope
 from cellward.protect.adjustment.choice.nearby import Nearby
 from cellward.protect.adjustment.choice.program import Answered
+from cellward.protect.adjustment.choice.retraced import retraced
 from cellward.protect.adjustment.choice.sides import Sides
 from cellward.protect.adjustment.choice.slack import Wish, towards
 from cellward.protect.adjustment.choice.tree import CLOSED, Searched, search
@@ -38,15 +39,17 @@ from cellward.solve.checkpoint import Checkpoint
 
 UNASKED_S = 600.0
 """How long better senses are looked for where no time limit is given and a table is not settled by its tree."""
-START, TREE, DIVE, PRICES, ALL, LAST, WISHED = 0.3, 0.1, 0.3, 0.2, 0.5, 0.1, 0.4
-"""Shares of the time for the start, each tree under L1, diving, turning by prices, all senses at once after blocks, what is kept to solve for the
-senses chosen, and to turn them to those drawn."""
+START, TREE, CLOSER, DIVE, PRICES, ALL, LAST, WISHED = 0.3, 0.1, 0.15, 0.3, 0.2, 0.5, 0.1, 0.4
+"""Shares of the time for the start, a tree by equations, one in leaves, diving, turning by prices, all senses at once after blocks, what is kept to
+solve for the senses chosen, and to turn them to those drawn."""
 STEEP, CAREFUL = 0.7, 0.25
 """The share of what is open that a dive decides at a time, by equations and in leaves."""
 NODES, LEAST_NODES, MOST_NODES = 100_000, 1, 400
 """A tree by equations has so many nodes by cells, between these."""
-LEAF_NODES, CURVED_NODES = 60, 1_000_000
-"""Nodes of a tree in leaves, under L1 and under L2."""
+LEAF_NODES, LEAST_LEAF_NODES, MOST_LEAF_NODES, LOOK = 200_000, 15, 200, 8
+"""A tree in leaves under L1 has so many nodes by cells, between these, which all go into the certificate; so many classes are looked at for each."""
+CURVED_NODES = 1_000_000
+"""Nodes of a tree in leaves under L2."""
 LEAVES, ENVELOPES = 60_000, 2_000_000
 """Cells up to which leaves are looked for, and the relaxation by equations is asked."""
 ROUND, LITTLE = 200, 1e-4
@@ -157,6 +160,7 @@ class _Choosing:
         self.began, self.sense, self.cost = standing, standing.senses.sense, standing.cost
         self.bound = float("-inf")
         self.searched: Searched | None = None
+        self.relaxation: Envelope | None = None
         assert problem.grid is not None
         self.sides = Sides.of(standing.senses, problem.grid.factor)
         self.linear = problem.distance.norm == "l1"
@@ -270,6 +274,7 @@ class _Choosing:
         part = _share(self.budget, DIVE)
         most = min(max(NODES // max(cells, 1), LEAST_NODES), MOST_NODES)
         relaxation = Envelope.by_equations(self.problem, self.began.senses.cell, self.sides, part)
+        self.relaxation = relaxation
         self.searched = search(relaxation, self._known, most, _share(self.budget, TREE))
         self.learn(Answered(self.searched.decided, self.searched.cost, self.searched.bound))
         if self.classes is None or self.problem.relations.network is not None:
@@ -288,11 +293,16 @@ class _Choosing:
             return
         if self.linear:
             self.dive(self._leaves, CAREFUL, _share(self.budget, TREE), classes)
-        relaxation = self._leaves if self.linear else Curved(classes, self._otherwise, self.budget)
-        part = _share(self.budget, TREE if self.linear else 1.0)
-        found = search(relaxation, self._known, LEAF_NODES if self.linear else CURVED_NODES, part)
+            most = min(max(LEAF_NODES // self.problem.relations.cells, LEAST_LEAF_NODES), MOST_LEAF_NODES)
+            found = search(self._leaves, self._known, most, _share(self.budget, CLOSER), LOOK)
+        else:
+            curved = Curved(classes, self._otherwise, self.budget)
+            found = search(curved, self._known, CURVED_NODES, self.budget)
         decided = None if found.decided is None else classes.senses(found.decided)
         self.learn(Answered(decided, found.cost, found.bound))
+        if self.searched is not None and self.relaxation is not None and found.bound > self.searched.bound:
+            other = retraced(found, classes, self.relaxation, _share(self.budget, TREE))
+            self.searched = other if other is not None and other.bound > self.searched.bound else self.searched
 
     def _otherwise(self, decided: Ints) -> float | None:
         assert self.classes is not None
