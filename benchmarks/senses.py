@@ -1,7 +1,7 @@
 """Senses: what choosing the senses of an adjustment gains, how far its bound is off, and how far it gets in large tables.
 
 python benchmarks/senses.py                   all figures, two hours; writes RESULTS.md part by part and senses.svg; exits 1 when one falls short
-python benchmarks/senses.py --part csplib     one part: hier13, csplib, brute or large
+python benchmarks/senses.py --part csplib     one part: hier13, csplib, brute, starts or large
 python benchmarks/senses.py --limit 60        seconds for each table of csplib and large, in place of 600
 python benchmarks/senses.py --quick           the same on small tables; times are not judged; writes nothing
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import resource
 import sys
 import time
 from collections import Counter
@@ -34,9 +35,12 @@ from results import SHARED, Report, run_parts, table
 
 import cellward as cw
 from cellward.instance import Instance
-from cellward.protect.adjustment import engines
+from cellward.protect.adjustment import engines, turning
 from cellward.protect.adjustment.attempt import AdjustmentAttempt
+from cellward.protect.adjustment.choice.choose import STEEP
 from cellward.protect.adjustment.choice.descent import Standing, Trials
+from cellward.protect.adjustment.choice.dive import dive
+from cellward.protect.adjustment.choice.envelope import Envelope
 from cellward.protect.adjustment.choice.nearby import Nearby, Order
 from cellward.protect.adjustment.choice.sides import Sides
 from cellward.protect.adjustment.needs import Room
@@ -44,6 +48,7 @@ from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
 from cellward.solve.model import LinearModel
 from cellward.solve.watch import Watch
+from cellward.table.sensitivity import Sensitivity
 
 CSPLIB = SHARED / "instances" / "csplib"
 SIX = ("HIER13", "HIER16", "TWO5IN6", "NINE5D", "NINENEW", "NINE12")
@@ -349,30 +354,100 @@ def _agrees_on_grid(p: cw.Protection, least: float, on_grid: float, norm: str) -
     return right and (p.status != "optimal" or _near(value, on_grid))
 
 
+# ---- starts ------------------------------------------------------------------------------------------------------------------------------------
+
+
+TIGHT: tuple[tuple[tuple[int, ...], float, dict[str, Any]], ...] = (
+    ((8, 8, 8), 0.3, {"fixed": "margins", "max_change": 0.1}),
+    ((8, 8, 8), 0.3, {"fixed": "margins", "max_change": 0.2}),
+    ((8, 8, 8), 0.9, {"fixed": "margins"}),
+    ((10, 10, 10), 0.4, {"fixed": "margins", "max_change": 0.25}),
+    ((5, 5, 5, 5), 0.5, {"fixed": "margins"}),
+    ((5, 5, 5, 5), 0.5, {"max_change": 0.1}),
+    ((6, 6, 6, 6), 0.5, {"fixed": "margins"}),
+)
+"""Cubes, the share of inner cells at risk, and what leaves little room."""
+EACH, QUICK_EACH, START_S = 4, 1, 60.0
+
+
+def tight(shape: tuple[int, ...], share_at_risk: float, seed: int) -> cw.Table:
+    """A cube of lognormal values, some inner cells at risk with levels of 5 to 25 %."""
+    rng = np.random.default_rng(seed)
+    made = cw.Table.from_array(np.rint(rng.lognormal(4, 1.2, shape)).astype(np.int64) + 1)
+    inner = np.flatnonzero(made.relations.height == 0)
+    at = np.sort(rng.choice(inner, int(share_at_risk * len(inner)), replace=False))
+    level = np.maximum(made.scaled[at] * rng.integers(5, 26, len(at)) // 100, 1)
+    return made.with_sensitivity(Sensitivity.of(made.cells, at, level, level, 0 * level))
+
+
+def starts(report: Report, *, quick: bool, limit_s: float) -> None:  # noqa: ARG001
+    """Senses that go together in tables of little room: by what equations leave of them, and beside it by clauses of conflicts alone."""
+    rows = []
+    for shape, at_risk, options in TIGHT[::3] if quick else TIGHT:
+        said: dict[str, list[tuple[str, int, float]]] = {"cuts": [], "clauses alone": []}
+        for seed in range(QUICK_EACH if quick else EACH):
+            method = cw.ControlledAdjustment(senses="choose", **PLAIN, **options)
+            instance = Instance.of(tight(shape, at_risk, seed), weights="relative")
+            attempt = AdjustmentAttempt(method, instance, Budget(), key_of("senses"))
+            for how, own in said.items():
+                used, hard = time.process_time(), turning.HARD
+                turning.HARD = hard if how == "cuts" else turning.MOST_ROUNDS + 1
+                try:
+                    found = turning.turn_senses(
+                        attempt.problem(Room(*attempt.free)), attempt.senses(), Budget(time_limit_s=START_S)
+                    )
+                finally:
+                    turning.HARD = hard
+                word = "found" if found.found else "none, proven" if found.tree else "unresolved"
+                own.append((word, found.rounds, time.process_time() - used))
+        for how, own in said.items():
+            words = Counter(word for word, _, _ in own)
+            many, seconds = [max(one[k] for one in own) for k in (1, 2)]
+            told = ", ".join(f"{words[word]} {word}" for word in ("found", "none, proven", "unresolved") if words[word])
+            room = ", ".join(f"{name} {value}" for name, value in options.items())
+            rows.append([" × ".join(map(str, shape)), f"{at_risk:.0%}", room, how, told, many, f"{seconds:.2f}"])
+        report.require(not any(word == "unresolved" for word, _, _ in said["cuts"]), f"{shape}, {room}: all resolved")
+    head = ["cube", "at risk", "room", "senses by", "tables", "rounds at most", "processor s at most"]
+    report.add(table(head, rows))
+
+
 # ---- large structures --------------------------------------------------------------------------------------------------------------------------
 
 
-def descent(attempt: AdjustmentAttempt, limit_s: float, order: Order, curve: Curve) -> Standing | None:
-    """Descent from senses that go together, by prices and then in blocks; when each loss was reached goes into the curve."""
-    began, budget = time.perf_counter(), Budget(time_limit_s=limit_s, threads=THREADS)
+def descent(attempt: AdjustmentAttempt, limit_s: float, order: Order, curve: Curve) -> tuple[float, float]:
+    """Descent from senses that go together, by the relaxation and then in blocks; when each loss was reached goes into the curve.
+
+    Seconds of processor time until the first table, and until the blocks begin.
+    """
+    began, used, budget = time.perf_counter(), _processor_s(), Budget(time_limit_s=limit_s, threads=THREADS)
     problem = attempt.problem(Room(*attempt.free))
     start = engines.solve_with_senses(problem, attempt.senses(), budget)
+    first = _processor_s() - used
     if start.answer.z is None:
-        return None
-    curve.append((time.perf_counter() - began, start.answer.objective))
-    trials = Trials(problem, Room(*attempt.free), budget, engines.AUTO, attempt.factor)
-    standing = trials.by_prices(Standing(start.senses, start.answer), budget.part(0.2 * limit_s))
-    loss = standing.cost
-    curve.append((time.perf_counter() - began, loss))
-    z, s = standing.answer.z, standing.senses
+        return math.inf, math.inf
+    standing, s = Standing(start.senses, start.answer), start.senses
+    sides = Sides.of(s, attempt.factor)
+    curve.append((time.perf_counter() - began, standing.cost))
+    found = dive(Envelope.by_equations(problem, s.cell, sides, budget), STEEP, budget)
+    if found is not None and found[1] < standing.cost:
+        trials = Trials(problem, Room(*attempt.free), budget, engines.AUTO, attempt.factor)
+        standing = trials.of(replace(s, sense=found[0])) or standing
+        curve.append((time.perf_counter() - began, standing.cost))
+    dived, loss, z = _processor_s() - used, standing.cost, standing.answer.z
     assert z is not None
-    now = Nearby(problem, s.cell, Sides.of(s, attempt.factor), s.sense.copy(), z.copy(), np.random.default_rng(0))
+    sense = standing.senses.sense.copy()
+    now = Nearby(problem, s.cell, sides, sense, z.copy(), np.random.default_rng(0))
     for gained in now.gains(budget, order):
         if gained > 0:
             loss -= gained
             curve.append((time.perf_counter() - began, loss))
-    trials.budget = Budget()
-    return trials.of(replace(s, sense=now.sense)) or standing
+    return first, dived
+
+
+def _processor_s() -> float:
+    """Seconds of processor time of this process and of its workers that have ended."""
+    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in spent)
 
 
 def large(report: Report, *, quick: bool, limit_s: float) -> None:
@@ -384,10 +459,8 @@ def large(report: Report, *, quick: bool, limit_s: float) -> None:
         made = one_hierarchy(structure)
         attempt = attempt_of(made)
         found: dict[str, Curve] = {"random": [], "tree": [], "exact from the start": [], "exact from nothing": []}
-        last = {way: descent(attempt, limit_s, way, found[way]) for way in ("random", "tree")}
-        tree = last["tree"]
-        z = None if tree is None else _first(attempt)
-        rival(attempt, limit_s, found["exact from the start"], z)
+        spent = {way: descent(attempt, limit_s, way, found[way]) for way in ("random", "tree")}
+        rival(attempt, limit_s, found["exact from the start"], _first(attempt))
         rival(attempt, limit_s, found["exact from nothing"])
         p = cw.ControlledAdjustment(senses="choose", **PLAIN).protect(made, time_limit_s=limit_s, threads=THREADS)
         first = min((curve[0][0] for curve in (found["tree"], found["random"]) if curve), default=math.inf)
@@ -399,6 +472,7 @@ def large(report: Report, *, quick: bool, limit_s: float) -> None:
                 f"{made.cells:,}",
                 f"{structure.at_risk:,}",
                 f"{first:.1f}",
+                *(f"{min(of[k] for of in spent.values()):.1f}" for k in (0, 1)),
                 *ends,
                 f"{own:.2f}",
                 f"{least:.2f}",
@@ -409,12 +483,15 @@ def large(report: Report, *, quick: bool, limit_s: float) -> None:
         curves[name] = found
         report.require(p.protected, f"{name} is protected")
         if not quick:
-            report.require(first <= FIRST_S, f"{name}: a first table after {first:.0f} s")
+            cpu = min(of[0] for of in spent.values())
+            report.require(cpu <= FIRST_S, f"{name}: a first table after {first:.0f} s, {cpu:.0f} of a processor")
     head = [
         "structure",
         "cells",
         "at risk",
         "first, s",
+        "processor s",
+        "by the relaxation, processor s",
         "descent at random",
         "along the tree",
         "exact from the start",
@@ -494,6 +571,7 @@ PARTS = {
     "hier13": "HIER13 proven",
     "csplib": "gaps and gains on CSPLIB",
     "brute": "all combinations of senses of small tables",
+    "starts": "senses that hardly go together",
     "large": "the structures of paper 001",
 }
 
@@ -504,7 +582,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=LIMIT_S)
     given, rest = parser.parse_known_args()
     sys.argv = [sys.argv[0], *rest]
-    figures = {"hier13": hier13, "csplib": csplib, "brute": brute, "large": large}
+    figures = {"hier13": hier13, "csplib": csplib, "brute": brute, "starts": starts, "large": large}
 
     def part(report: Report, name: str, *, quick: bool) -> None:
         figures[name](report, quick=quick, limit_s=min(given.limit, 2.0) if quick else given.limit)

@@ -20,11 +20,15 @@ from cellward.instance import Instance
 from cellward.protect.adjustment import engines
 from cellward.protect.adjustment.attempt import AdjustmentAttempt
 from cellward.protect.adjustment.choice.choose import checkpoint_of
+from cellward.protect.adjustment.choice.classes import Classes
 from cellward.protect.adjustment.choice.descent import Trials
 from cellward.protect.adjustment.choice.dive import dive
 from cellward.protect.adjustment.choice.envelope import Envelope
+from cellward.protect.adjustment.choice.flips import flips
 from cellward.protect.adjustment.choice.nearby import Nearby
+from cellward.protect.adjustment.choice.retraced import retraced
 from cellward.protect.adjustment.choice.sides import Sides
+from cellward.protect.adjustment.choice.tree import preorder, search
 from cellward.protect.adjustment.needs import Room
 from cellward.report.sections.outcome import outcome
 from cellward.solve.budget import Budget
@@ -178,6 +182,56 @@ def test_senses_of_a_dive_cost_what_it_says_and_less_than_those_drawn():
         assert found.cost == pytest.approx(cost, rel=1e-6)
         assert root <= cost * (1 + 1e-9)
         assert cost < start.answer.objective
+
+
+def test_no_single_turn_pays_after_flips():
+    attempt, problem, start = beginning(Structure(columns=5, rows=40, parents=6, at_risk=20))
+    relaxation = Envelope.by_equations(problem, start.senses.cell, Sides.of(start.senses, attempt.factor), Budget())
+    sense, cost = flips(relaxation, start.senses.sense, start.answer.objective, np.random.default_rng(0), Budget())
+    trials = Trials(problem, Room(*attempt.free), Budget(), engines.AUTO, attempt.factor)
+    assert trials.of(replace(start.senses, sense=sense)).cost == pytest.approx(cost, rel=1e-6)
+    assert cost < start.answer.objective
+    for k in range(len(sense)):
+        other = np.where(np.arange(len(sense)) == k, -sense, sense)
+        found = trials.of(replace(start.senses, sense=other))
+        assert found is None or found.cost >= cost * (1 - 1e-6)
+
+
+def test_a_tree_over_classes_is_proven_by_equations():
+    """Of every two rows one is the sum of the other alone, so that cells at risk are in pairs that move alike."""
+    rng = np.random.default_rng(5)
+    inner = rng.integers(20, 90, (6, 6))
+    codes = [f"r{i}" for i in range(6)]
+    rows = {
+        "row": [c for c in codes for _ in range(6)],
+        "col": [f"c{j}" for j in range(6)] * 6,
+        "n": inner.ravel().tolist(),
+    }
+    above = [*((c, f"s{c}") for c in codes), *((f"s{c}", "Total") for c in codes)]
+    table = cw.Table.from_frame(
+        rows, dims=["row", "col"], value="n", hierarchies={"row": cw.Hierarchy.from_parents(above)}
+    )
+    chosen = [(codes[i // 6], f"c{i % 6}") for i in rng.choice(36, 15, replace=False).tolist()]
+    at = np.sort([table.labels.find(cell) for row, col in chosen for cell in ((row, col), (f"s{row}", col))])
+    level = np.maximum(table.scaled[at] // 5, 1)
+    table = table.with_sensitivity(Sensitivity.of(table.cells, at, level, level, 0 * level))
+    method = cw.ControlledAdjustment(senses="choose", jitter=0, grid=None, keep="nothing")
+    attempt = AdjustmentAttempt(method, Instance.of(table, weights="relative"), Budget(), key_of("senses"))
+    problem, senses = attempt.problem(Room(*attempt.free)), attempt.senses()
+    sides = Sides.of(senses, attempt.factor)
+    classes = Classes.of_problem(problem, senses.cell, sides)
+    assert len(classes.at) < len(senses.cell)
+    found = search(Envelope.in_leaves(classes, Budget()), np.inf, 40, Budget(), look=4)
+    again = retraced(found, classes, Envelope.by_equations(problem, senses.cell, sides, Budget()), Budget())
+    assert again.bound == pytest.approx(found.bound, rel=1e-6)
+    assert sum(node.split is not None for node in preorder(again.root)) == sum(
+        node.split is not None for node in preorder(found.root)
+    )
+    p = method.protect(table)
+    assert p.certificate().check()
+    assert float(p.certified_bound) >= found.bound * (1 - 1e-6)
+    over = Budget(time_limit_s=1e-9)
+    assert retraced(found, classes, Envelope.by_equations(problem, senses.cell, sides, Budget()), over) is None
 
 
 @pytest.mark.parametrize("order", ["tree", "random"])

@@ -2,8 +2,9 @@
 
 The start is that of drawn senses (turning.py: conflicts, clauses, proof that none go together), or what a search before this one kept. Then, in turn:
 branch and bound over senses with the relaxation by envelopes (tree.py), which settles small tables and gives the tree of the certificate; senses by
-that relaxation, a part at a time (dive.py); turning by prices; the integer program in leaves (program.py), first of blocks, then of all senses, of
-tables under L1 that have a leaf form. The last word is always the least distance for the senses chosen, computed as if they had been given.
+that relaxation, a part at a time (dive.py), and single turns (flips.py); under L2 turning by prices; the integer program in leaves (program.py),
+first of blocks, then of all senses, of tables under L1 that have a leaf form; of others blocks along the table (nearby.py). The last word is always
+the least distance for the senses chosen, computed as if they had been given.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from cellward.protect.adjustment.choice.curved import Curved
 from cellward.protect.adjustment.choice.descent import Standing, Trials, blocks
 from cellward.protect.adjustment.choice.dive import dive
 from cellward.protect.adjustment.choice.envelope import Envelope
+from cellward.protect.adjustment.choice.flips import flips
 from cellward.protect.adjustment.choice.nearby import Nearby
 from cellward.protect.adjustment.choice.program import Answered
 from cellward.protect.adjustment.choice.retraced import retraced
@@ -39,9 +41,9 @@ from cellward.solve.checkpoint import Checkpoint
 
 UNASKED_S = 600.0
 """How long better senses are looked for where no time limit is given and a table is not settled by its tree."""
-START, TREE, CLOSER, DIVE, PRICES, ALL, LAST, WISHED = 0.3, 0.1, 0.15, 0.3, 0.2, 0.5, 0.1, 0.4
-"""Shares of the time for the start, a tree by equations, one in leaves, diving, turning by prices, all senses at once after blocks, what is kept to
-solve for the senses chosen, and to turn them to those drawn."""
+START, TREE, CLOSER, DIVE, FLIPS, PRICES, ALL, LAST, WISHED = 0.3, 0.1, 0.15, 0.3, 0.1, 0.2, 0.5, 0.1, 0.4
+"""Shares of the time for the start, a tree by equations, one in leaves, diving, single turns, turning by prices, all senses at once after blocks, and
+what is kept to solve for the senses chosen, and to turn them to those drawn."""
 STEEP, CAREFUL = 0.7, 0.25
 """The share of what is open that a dive decides at a time, by equations and in leaves."""
 NODES, LEAST_NODES, MOST_NODES = 100_000, 1, 400
@@ -281,10 +283,13 @@ class _Choosing:
             self.dive(relaxation, STEEP, part, None)
 
     def dive(self, relaxation: Envelope, share: float, budget: Budget, classes: Classes | None) -> None:
-        """Senses by the relaxation, of cells or of classes."""
+        """Senses by the relaxation, of cells or of classes; then single ones turned while that pays."""
         found = None if self.done else dive(relaxation, share, budget)
         if found is not None:
-            decided, cost = found
+            relaxation.budget = _share(self.budget, FLIPS)
+            rng = np.random.default_rng(self.budget.seed)
+            decided, cost = flips(relaxation, *found, rng, relaxation.budget)
+            relaxation.budget = self.budget
             self.learn(Answered(decided if classes is None else classes.senses(decided), cost, 0.0), of_all=False)
 
     def in_leaves(self, classes: Classes) -> None:
