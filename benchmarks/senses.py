@@ -515,12 +515,13 @@ def _first(attempt: AdjustmentAttempt) -> np.ndarray | None:
     return engines.solve_with_senses(attempt.problem(Room(*attempt.free)), attempt.senses(), budget).answer.z
 
 
+NAMES = {"random": "descent at random", "tree": "descent along the tree"}
 COLOURS = {"random": "#1b6ca8", "tree": "#c2452d", "exact from the start": "#3f8f4f", "exact from nothing": "#7a6a9b"}
 
 
 def drawn(curves: dict[str, dict[str, Curve]], limit_s: float) -> str:
     """Paper 001's Figure 1: a panel a structure, loss over time; a curve that leaves the panel is cut at its top."""
-    wide, high, edge = 420, 260, 46
+    wide, high, edge = 420, 260, 56
     size = f'width="{2 * wide}" height="{(len(curves) + 1) // 2 * high + 24}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">']
     for k, (name, found) in enumerate(curves.items()):
@@ -532,7 +533,7 @@ def drawn(curves: dict[str, dict[str, Curve]], limit_s: float) -> str:
         parts.append(f'<text x="{x0}" y="{y0 - 8}" font-weight="bold">{name}</text>')
         parts.append(f'<rect x="{x0}" y="{y0}" width="{inner}" height="{tall}" fill="none" stroke="#999"/>')
         parts += [
-            f'<text x="{x0 - 4}" y="{y0 + tall * (top - loss) / (top - low) + 4:.0f}" text-anchor="end">{loss:.0f}</text>'
+            f'<text x="{x0 - 4}" y="{y0 + tall * (top - loss) / (top - low) + 4:.0f}" text-anchor="end">{loss:,.1f}</text>'
             for loss in (low, (low + top) / 2, top)
         ]
         parts += [
@@ -546,7 +547,7 @@ def drawn(curves: dict[str, dict[str, Curve]], limit_s: float) -> str:
         parts.append(
             f'<line x1="{edge + 180 * k}" y1="{y - 4}" x2="{edge + 24 + 180 * k}" y2="{y - 4}" stroke="{colour}" stroke-width="2"/>'
         )
-        parts.append(f'<text x="{edge + 30 + 180 * k}" y="{y}">{way}</text>')
+        parts.append(f'<text x="{edge + 30 + 180 * k}" y="{y}">{NAMES.get(way, way)}</text>')
     return "\n".join([*parts, "</svg>", ""])
 
 

@@ -41,7 +41,7 @@ from cellward.solve.checkpoint import Checkpoint
 
 UNASKED_S = 600.0
 """How long better senses are looked for where no time limit is given and a table is not settled by its tree."""
-START, TREE, CLOSER, DIVE, FLIPS, PRICES, ALL, LAST, WISHED = 0.3, 0.1, 0.15, 0.3, 0.1, 0.2, 0.5, 0.1, 0.4
+START, TREE, CLOSER, DIVE, FLIPS, PRICES, ALL, LAST, WISHED = 0.3, 0.1, 0.15, 0.5, 0.1, 0.2, 0.5, 0.1, 0.4
 """Shares of the time for the start, a tree by equations, one in leaves, diving, single turns, turning by prices, all senses at once after blocks, and
 what is kept to solve for the senses chosen, and to turn them to those drawn."""
 STEEP, CAREFUL = 0.7, 0.25
