@@ -368,7 +368,7 @@ TIGHT: tuple[tuple[tuple[int, ...], float, dict[str, Any]], ...] = (
     ((6, 6, 6, 6), 0.5, {"fixed": "margins"}),
 )
 """Cubes, the share of inner cells at risk, and what leaves little room."""
-EACH, QUICK_EACH, START_S = 4, 1, 60.0
+EACH, QUICK_EACH, START_S = 4, 1, 20.0
 
 
 def tight(shape: tuple[int, ...], share_at_risk: float, seed: int) -> cw.Table:
