@@ -35,6 +35,8 @@ RULES = {
     "threshold": "Threshold", "p_percent": "PPercent", "dominance": "Dominance", "prior_posterior": "PriorPosterior",
     "zero": "Zero", "request": "Request",
 }  # fmt: skip
+CELLS = ("only_up", "only_down")
+"""Options that name cells."""
 OTHER_WRITERS = (".parquet", ".xlsx", ".jj", ".json", ".px", ".tsv")
 """Where a release can be saved as one of these, its numbers are compared with those of release.csv."""
 
@@ -69,7 +71,7 @@ def _python(case: GateCase, folder: Path) -> Out:
     elif case.known:
         numbers = {_cell(case, codes): _text(value) for codes, value in case.known.items()}
         attackers = [cw.Attacker.external(), cw.Attacker.knowing(table, "rival", lower=numbers, upper=numbers)]
-    p = METHODS[case.method](**case.options).protect(
+    p = METHODS[case.method](**_by_number(case)).protect(
         table,
         weights=case.weights,
         attackers=attackers,
@@ -83,6 +85,14 @@ def _python(case: GateCase, folder: Path) -> Out:
     if case.seed % 10 == 0:
         _other_writers(p.release(), out, folder, case)
     return out
+
+
+def _by_number(case: GateCase) -> dict[str, Any]:
+    """The options, cells of equations by number."""
+    return {
+        name: [_cell(case, codes) for codes in given] if name in CELLS else given
+        for name, given in case.options.items()
+    }
 
 
 def _table(case: GateCase) -> cw.Table:
@@ -110,6 +120,7 @@ def _table(case: GateCase) -> cw.Table:
         lower=None if table.public.lower is None else 0,
         upper=None if table.public.upper is None else int(table.public.upper),
         decimals=table.decimals,
+        **({} if table.additive is None else {"additive": table.additive, "keep_values": table.keep}),
         **({side: f"{side}!" for side in ("lpl", "upl", "spl")} if any(map(any, secret.at_risk.values())) else {}),
     )
 
@@ -132,7 +143,7 @@ def _array(table: RandomTable) -> cw.Table:
         upper=None if table.public.upper is None else int(table.public.upper),
         **({"lower": None} if table.public.lower is None else {}),
     )
-    levelled = {c: tuple(map(_text, own)) for c, own in table.secret.at_risk.items() if any(own)}
+    levelled = {c: tuple(_levels(table, c)) for c, own in table.secret.at_risk.items() if any(own)}
     bare = {codes: "expert" for codes, own in table.secret.at_risk.items() if not any(own)}
     rules: list[Any] = [cw.Manual(bare)] if bare else []
     if table.secret.fixed:
@@ -159,14 +170,14 @@ def _equations(table: RandomTable) -> cw.Table:
         for codes, coef in equation.terms:
             row[int(codes[0])] = coef
     risky = sorted(secret.at_risk, key=lambda codes: int(codes[0]))
-    levels = list(zip(*(secret.at_risk[codes] for codes in risky), strict=True)) or [(), (), ()]
+    levels = list(zip(*(_levels(table, codes) for codes in risky), strict=True)) or [(), (), ()]
     return cw.Table.from_equations(
         [_number(value) for value in secret.truth.values()],
         matrix,
         sensitive=[int(codes[0]) for codes in risky],
-        lpl=list(map(_number, levels[0])),
-        upl=list(map(_number, levels[1])),
-        spl=list(map(_number, levels[2])),
+        lpl=list(map(float, levels[0])),
+        upl=list(map(float, levels[1])),
+        spl=list(map(float, levels[2])),
         lower=None if table.public.lower is None else 0,
         upper=None if table.public.upper is None else int(table.public.upper),
         fixed=[int(codes[0]) for codes in secret.fixed] or None,
@@ -262,7 +273,9 @@ def _command_line(case: GateCase, folder: Path) -> Out:
     words = [case.method, str(source), *reading, "--out", str(folder / "out"), "--json", "--time-limit-s", str(LIMIT_S)]
     for name, given in case.options.items():
         flag = f"--{name.replace('_', '-')}"
-        if given is True:
+        if name in CELLS:
+            words += [word for codes in given for word in (flag, _csv([codes]).rstrip("\n"))]
+        elif given is True:
             words.append(flag)
         elif given is False:
             words.append(f"--no-{name.replace('_', '-')}")
@@ -319,6 +332,9 @@ def _input(case: GateCase, folder: Path) -> tuple[Path, list[str]]:
     words = ["--dims", ",".join(table.public.dims), "--value", "value!", "--status", "status!"]
     words += ["--empty", table.empty, "--decimals", str(table.decimals)]
     words += [w for side in ("lpl", "upl", "spl") for w in (f"--{side}", f"{side}!")] if levels else []
+    kept = [table.keep] if isinstance(table.keep, str) else [_csv([codes]).rstrip("\n") for codes in table.keep]
+    words += [] if table.additive is None else ["--additive", table.additive]
+    words += [w for cell in kept for w in ("--keep-value", cell)]
     words += ["--lower", "none"] if table.public.lower is None else []
     words += [] if table.public.upper is None else ["--upper", _text(table.public.upper)]
     for dim, own in table.trees.items():
@@ -348,12 +364,18 @@ def _columns(table: RandomTable) -> dict[str, list[str]]:
     """A long table of texts; its own columns end in !, which no dimension does."""
     secret, cells = table.secret, table.shown
     out = {dim: [codes[k] for codes in cells] for k, dim in enumerate(table.public.dims)}
-    out["value!"] = [_text(secret.truth[codes]) for codes in cells]
+    out["value!"] = [_text(table.given.get(codes, secret.truth[codes])) for codes in cells]
     out["status!"] = ["u" if c in secret.at_risk else "z" if c in secret.fixed else "s" for c in cells]
     if any(map(any, secret.at_risk.values())):
         for k, side in enumerate(("lpl", "upl", "spl")):
-            out[f"{side}!"] = [_text(secret.at_risk.get(codes, (Fraction(0),) * 3)[k]) for codes in cells]
+            out[f"{side}!"] = [_levels(table, codes)[k] for codes in cells]
     return out
+
+
+def _levels(table: RandomTable, codes: Codes) -> list[str]:
+    """The levels of a cell as texts."""
+    own = table.secret.at_risk.get(codes, (Fraction(0),) * 3)
+    return ["inf" if table.endless.get(codes) == k else _text(level) for k, level in enumerate(own)]
 
 
 def _jj(table: RandomTable) -> str:
@@ -364,7 +386,7 @@ def _jj(table: RandomTable) -> str:
     high = "999999999" if table.public.upper is None else _text(table.public.upper)
     for codes, value in secret.truth.items():
         status = "u" if codes in secret.at_risk else "z" if codes in secret.fixed else "s"
-        levels = map(_text, secret.at_risk.get(codes, (Fraction(0),) * 3))
+        levels = _levels(table, codes)
         lines.append(" ".join([codes[0], _text(value), "1", status, low, high, *levels]))
     lines.append(str(len(table.public.equations)))
     for equation in table.public.equations:
@@ -418,10 +440,13 @@ def _job(case: GateCase, folder: Path) -> Out:
         said["roles"] |= {side: f"{side}!" for side in ("lpl", "upl", "spl") if f"{side}!" in columns}
         said["roles"] |= {"lower": -1_000_000} if table.public.lower is None else {}
         said["roles"] |= {"decimals": table.decimals}
+        kept = table.keep if isinstance(table.keep, str) else [list(codes) for codes in table.keep]
+        said["roles"] |= {} if table.additive is None else {"additive": table.additive, "keep_values": kept}
         said["roles"] |= {} if table.public.upper is None else {"upper": int(table.public.upper)}
         if case.known:
             said["attackers"] = {"file": _attackers(case, folder).name}
-    said["method"] = {"name": case.method, "time_limit_s": LIMIT_S, **case.options}
+    cells = {name: [list(codes) for codes in case.options[name]] for name in CELLS if name in case.options}
+    said["method"] = {"name": case.method, "time_limit_s": LIMIT_S, **case.options, **cells}
     if "grid" in case.options and case.options["grid"] is None:
         said["method"]["grid"] = "none"
     if case.weights:

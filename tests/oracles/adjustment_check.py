@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
 
+import numpy as np
+from fixed_keys import key_of
 from random_adjustments import random_case
 from tally import Tally
 
 import cellward as cw
+from cellward.table.levels import INFINITE
 
 FORMS = {
     "l1": ("equation", "leaf", "cone", "network"),
@@ -25,7 +31,10 @@ GAP = 1e-5
 def differences(seed: int, seen: Counter[str]) -> list[str]:
     """Where the forms disagree on one table."""
     made, senses, options, weights = random_case(seed)
-    out: list[str] = []
+    rng = Random(f"sides {seed}")
+    made, ways = one_sided(rng, made, senses)
+    options |= ways
+    out: list[str] = _chosen(rng, made, senses, options, weights, seed, seen)
     seen["tables"] += 1
     statuses: dict[str, set[str]] = {}
     for norm, forms in FORMS.items():
@@ -64,6 +73,57 @@ def differences(seed: int, seen: Counter[str]) -> list[str]:
             out.append(f"seed {seed}: {norm} differs: {values}")
     if len({status for each in statuses.values() for status in each}) > 1:
         out.append(f"seed {seed}: {statuses}")
+    return out
+
+
+def one_sided(rng: Random, made: cw.Table, senses: Sequence[int]) -> tuple[cw.Table, dict[str, Any]]:
+    """Now and then the side that a cell at risk does not take is closed by a level without an end, or by an option, as it is for other cells."""
+    s, risky = made.sensitivity, np.flatnonzero(made.sensitivity.lpl)
+    lpl, upl, ways = s.lpl.copy(), s.upl.copy(), {"only_up": [], "only_down": []}
+    for i, sense in zip(risky.tolist(), senses, strict=True):
+        how = rng.random()
+        if how < 0.1:
+            (lpl if sense > 0 else upl)[i] = INFINITE
+        elif how < 0.2:
+            ways["only_up" if sense > 0 else "only_down"].append(i)
+    for i in range(made.cells):
+        if i not in risky and rng.random() < 0.05:
+            ways[rng.choice(("only_up", "only_down"))].append(i)
+    levels = type(s).of(made.cells, risky.tolist(), lpl[risky], upl[risky], s.spl[risky])
+    return replace(made, sensitivity=levels), {name: own for name, own in ways.items() if own}
+
+
+def _chosen(
+    rng: Random,
+    made: cw.Table,
+    senses: Sequence[int],
+    options: dict[str, Any],
+    weights: Any,
+    seed: int,
+    seen: Counter[str],
+) -> list[str]:
+    """Senses that are chosen lose no more than those given, or than senses drawn with slack, whose best is one under caps."""
+    out = []
+    slack = rng.choice((0, 0.05, 0.5))
+    for norm in ("l1", "l2"):
+        common = {"norm": norm, "jitter": 0, "grid": None, "keep": "nothing", **options}
+        given, best, drawn = (
+            cw.ControlledAdjustment(**how, **common).protect(made, weights=weights, key=key_of(seed))
+            for how in ({"senses": senses}, {"senses": "choose"}, {"slack": slack})
+        )
+        seen[f"{norm}, senses chosen: {best.status}"] += 1
+        for other, name in ((given, "given"), (drawn, f"drawn with slack {slack}")):
+            if (best.status == "infeasible") and other.scaled is not None:
+                out.append(f"seed {seed}: {norm}: senses {name} have a table, and chosen ones none")
+            if best.scaled is None or other.scaled is None:
+                continue
+            if (
+                best.objective > other.objective * (1 + CLOSE) + CLOSE
+                or best.bound > other.objective * (1 + CLOSE) + CLOSE
+            ):
+                out.append(
+                    f"seed {seed}: {norm}: {best.objective}, bound {best.bound}; senses {name} lose {other.objective}"
+                )
     return out
 
 

@@ -11,7 +11,7 @@ import math
 import clarabel
 import every_sense
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csc_matrix, csr_matrix, diags, hstack, identity, vstack
 
 import cellward as cw
@@ -24,6 +24,9 @@ class InDoubtError(Exception):
     """The quadratic program was not solved, where the linear one has a point to the precision of floats."""
 
 
+Sides = list[tuple[int, list[tuple[float, float]]]]
+
+
 def least_distance(
     table: cw.Table,
     weight: np.ndarray,
@@ -33,19 +36,65 @@ def least_distance(
     zeros_stay: bool = True,
 ) -> float:
     """The least Σ w·|z| or Σ w·z² over all senses, in units of the table's last decimal; inf where no senses have a table."""
-    r = table.relations
+    r, a = table.relations, np.asarray(table.scaled, float)
     matrix = csr_matrix((r.coefs.astype(float), r.indices, r.indptr), shape=(r.equations, r.cells))
+    (lo, hi), found = every_sense.sides(table, fixed=fixed, zeros_stay=zeros_stay)
+    low, high = (far(np.asarray(end, float) - a) for end in (lo, hi))
+    sides = [(i, [tuple(far(np.array(own, float) - a[i])) for own in ways]) for i, ways in found]
+    return least_over(matrix, weight, norm, low, high, sides)
+
+
+def far(ends: np.ndarray) -> np.ndarray:
+    """Ends, where those beyond FAR are none."""
+    return np.where(ends < -FAR, -np.inf, np.where(ends > FAR, np.inf, ends))
+
+
+def least_over(
+    matrix: csr_matrix, weight: np.ndarray, norm: str, low: np.ndarray, high: np.ndarray, sides: Sides, step: int = 0
+) -> float:
+    """The least cost of moves in the room low to high over every combination of the sides of some cells.
+
+    All combinations, but those of which a part alone costs as much already, or has no moves at all. With a ``step`` moves are multiples of it (L1).
+    """
     best = math.inf
-    for lo, hi in every_sense.boxes(table, fixed=fixed, zeros_stay=zeros_stay):
-        a = np.asarray(table.scaled, float)
-        low, high = np.asarray(lo, float) - a, np.asarray(hi, float) - a
-        low, high = np.where(low < -FAR, -np.inf, low), np.where(high > FAR, np.inf, high)
+    cost = _l1 if norm == "l1" else _l2
+
+    def look(low: np.ndarray, high: np.ndarray, left: Sides) -> None:
+        nonlocal best
+        if np.any(low > high):
+            return
         try:
-            best = min(best, (_l1 if norm == "l1" else _l2)(matrix, weight, low, high))
+            least = cost(matrix, weight, low, high)
         except InDoubtError:
-            if every_sense.goes(table, (lo, hi)):
+            if not left:
                 raise
+            least = -math.inf
+        if least >= best * (1 - 1e-12) or least == math.inf:
+            return
+        if not left:
+            best = min(best, _whole(matrix, weight, low, high, step) if step else least)
+            return
+        (i, ways), more = left[0], left[1:]
+        for least_i, most_i in ways:
+            lower, upper = low.copy(), high.copy()
+            lower[i], upper[i] = max(least_i, low[i]), min(most_i, high[i])
+            look(lower, upper, more)
+
+    look(low, high, sides)
     return best
+
+
+def _whole(matrix: csr_matrix, weight: np.ndarray, low: np.ndarray, high: np.ndarray, step: int) -> float:
+    n = len(weight)
+    both = hstack((matrix, -matrix)).tocsr()
+    ends = [np.maximum(low, 0), np.maximum(-high, 0)], [np.maximum(high, 0), np.maximum(-low, 0)]
+    least, most = np.ceil(np.concatenate(ends[0]) / step), np.floor(np.concatenate(ends[1]) / step)
+    if np.any(least > most):
+        return math.inf
+    sums = LinearConstraint(both, 0, 0)
+    cost = np.concatenate((weight, weight)) * step
+    found = milp(cost, integrality=np.ones(2 * n), bounds=Bounds(least, most), constraints=sums)
+    return float(found.fun) if found.success else math.inf
 
 
 def _l1(matrix: csr_matrix, weight: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:

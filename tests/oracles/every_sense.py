@@ -20,8 +20,14 @@ NO_BOUND = 2**53
 Box = tuple[list[int], list[int]]
 
 
-def boxes(table: cw.Table, *, fixed: set[int] | frozenset[int] = frozenset(), zeros_stay: bool = True) -> Iterator[Box]:
-    """For each combination of senses the least and greatest values that cells may be published with; not those that leave a cell without any.
+Sides = list[tuple[int, list[tuple[int, int]]]]
+"""Cells at risk, each with the least and greatest values of every side that it may take."""
+
+
+def sides(
+    table: cw.Table, *, fixed: set[int] | frozenset[int] = frozenset(), zeros_stay: bool = True
+) -> tuple[Box, Sides]:
+    """The least and greatest values that cells may be published with but for their levels, and the sides of those at risk.
 
     The cells at risk have lpl and upl, of which 0 means not that way.
     """
@@ -32,14 +38,20 @@ def boxes(table: cw.Table, *, fixed: set[int] | frozenset[int] = frozenset(), ze
     for i in range(table.cells):
         if i in fixed or bool(s.fixed[i]) or (zeros_stay and a[i] == 0 and i not in risky):
             lo[i] = hi[i] = a[i]
-    sides = []
+    found = []
     for i in risky:
         up, down = int(s.upl[i]), int(s.lpl[i])
         own = [(a[i] + up, hi[i])] if up and a[i] + up <= hi[i] else []
-        sides.append(own + ([(lo[i], a[i] - down)] if down and a[i] - down >= lo[i] else []))
-    for chosen in product(*sides):
+        found.append((i, own + ([(lo[i], a[i] - down)] if down and a[i] - down >= lo[i] else [])))
+    return (lo, hi), found
+
+
+def boxes(table: cw.Table, *, fixed: set[int] | frozenset[int] = frozenset(), zeros_stay: bool = True) -> Iterator[Box]:
+    """For each combination of senses the least and greatest values that cells may be published with; not those that leave a cell without any."""
+    (lo, hi), found = sides(table, fixed=fixed, zeros_stay=zeros_stay)
+    for chosen in product(*(own for _, own in found)):
         low, high = lo.copy(), hi.copy()
-        for i, (least, most) in zip(risky, chosen, strict=True):
+        for (i, _), (least, most) in zip(found, chosen, strict=True):
             low[i], high[i] = least, most
         yield low, high
 

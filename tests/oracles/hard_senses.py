@@ -13,11 +13,11 @@ import cellward as cw
 from cellward.table.sensitivity import Sensitivity
 
 
-def hard_case(seed: int) -> tuple[cw.Table, dict[str, Any], set[int]]:
+def hard_case(seed: int, most_at_risk: int = 8) -> tuple[cw.Table, dict[str, Any], set[int]]:
     """A table, its options and the cells that stay."""
     table, _, options, _ = random_adjustments.random_case(seed)
     rng = Random(f"senses {seed}")
-    at = sorted(rng.sample(range(table.cells), rng.randint(1, max(1, min(8, table.cells // 2)))))
+    at = sorted(rng.sample(range(table.cells), rng.randint(1, max(1, min(most_at_risk, table.cells // 2)))))
     most = [max(2, abs(int(table.scaled[i])) // 2) for i in at]
     up, down = (np.array([rng.randint(0, m) for m in most], np.int64) for _ in range(2))
     up = np.where((up == 0) & (down == 0), 1, up)

@@ -45,14 +45,14 @@ def told(
     if name == SUPPRESSION:
         return Told({codes: (v, v) for codes, v in values.items()}, whole=False)
     form = "within" if "within" in method else "base"
-    amounts = _amounts(method[form], list(values))
+    amounts, steps = _amounts(method[form], list(values)), _amounts(method.get("steps", 1), list(values))
     out: dict[Codes, Bounds] = {}
     for codes, v in values.items():
         amount = amounts[codes]
         if codes in fixed:
             out[codes] = (v, v)
         elif name == ROUNDING:
-            out[codes] = _rounded(v, amount, method, unit, codes, multiples, public[codes])
+            out[codes] = _rounded(v, amount, steps[codes], method, unit, codes, multiples, public[codes])
         elif form == "within":
             width = amount if multiples is None else 2 * amount
             out[codes] = (v - width, v + width)
@@ -68,13 +68,13 @@ def told(
 def _rounded(
     v: Fraction,
     base: Fraction,
+    steps: Fraction,
     method: Mapping[str, Any],
     unit: Fraction,
     codes: Codes,
     multiples: Collection[Codes] | None,
     before: Bounds,
 ) -> Bounds:
-    steps = method.get("steps", 1)
     width = steps * base if multiples is not None else steps * base - unit
     if multiples is not None and steps == 1 and codes in multiples:
         width = Fraction(0)

@@ -11,7 +11,17 @@ from typing import Any
 from direct_tabulation import DirectTable, Records, Rule, judge, tabulate, together
 from outsider import PublicTable, Secret
 from outsider_equations import Codes, Parents
-from random_gate_tables import TOTAL, RandomTable, as_equations, height, leaves_of, random_table, random_trees
+from random_gate_tables import (
+    TOTAL,
+    RandomTable,
+    as_equations,
+    height,
+    leaves_of,
+    not_additive,
+    one_sided,
+    random_table,
+    random_trees,
+)  # fmt: skip
 
 INSIDERS = 3
 """So many units that stand behind cells at risk attack."""
@@ -71,6 +81,39 @@ class GateCase:
 
 def random_gate_case(seed: int) -> GateCase:
     """The case of this seed."""
+    case, rng = _plain_case(seed), Random(f"senses {seed}")
+    table, options = case.table, dict(case.options)
+    if table is not None and case.source == "frame" and table.public.upper is None and rng.random() < 0.15:
+        table = not_additive(rng, table)
+    if case.method == "adjust" and case.route != "batch":
+        options = _senses_and_sides(rng, options, case)
+        if table is not None and rng.random() < 0.25:
+            table = one_sided(rng, table)
+    return replace(case, table=table, options=options)
+
+
+def _senses_and_sides(rng: Random, options: dict[str, Any], case: GateCase) -> dict[str, Any]:
+    """How senses are chosen or drawn, which way cells may move, what deviations are multiples of, and what gives way."""
+    chosen = rng.random()
+    if chosen < 0.2:
+        options = {k: v for k, v in options.items() if k not in ("soft_levels", "form")}
+        options |= {"senses": "choose", "norm": rng.choice(("l1", "l2"))}
+    elif chosen < 0.35:
+        options = {k: v for k, v in options.items() if k not in ("senses", "soft_levels", "form")}
+        options |= {"slack": rng.choice((0, 0.05, 0.5)), "norm": rng.choice(("l1", "l2"))}
+    if rng.random() < 0.15:
+        options |= {"grid": rng.choice((1, 2, 5)), "grid_of": "deviations"}
+    if rng.random() < 0.2:
+        options["repair"] = rng.choice(("bounds", "levels", "both"))
+    cells = sorted(case.secret.truth)
+    for name in ("only_up", "only_down"):
+        if rng.random() < 0.2:
+            options[name] = rng.sample(cells, min(len(cells), rng.randint(1, 2)))
+    return options
+
+
+def _plain_case(seed: int) -> GateCase:
+    """The same without what only adjustments have, and with a table that adds up."""
     rng = Random(seed)
     source, route = rng.choices(
         (
@@ -108,7 +151,7 @@ def random_gate_case(seed: int) -> GateCase:
 
 def suppressed_case(seed: int) -> GateCase:
     """The same table or records with a suppression in place of the method; None of its other options stay."""
-    case, rng = random_gate_case(seed), Random(f"suppressed {seed}")
+    case, rng = _plain_case(seed), Random(f"suppressed {seed}")
     chosen = ((0.3, "zeros", "candidates"), (0.2, "guarantee", "exact"), (0.15, "forbidden", "totals"))
     options = {name: value for share, name, value in chosen if case.route != "batch" and rng.random() < share}
     weights = None if case.route == "batch" else rng.choice((None, None, "equal", "logarithm", "distance"))

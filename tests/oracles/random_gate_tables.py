@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -19,7 +19,11 @@ ODD = ("=1+1", "a b", " x", "ü", "a,b", 'q"q', "-", "0", "01", "@sum", "value",
 
 @dataclass(frozen=True, kw_only=True)
 class RandomTable:
-    """A table with its margins; ``shown`` are the cells that an input file has a row for, ``kind`` what its values are."""
+    """A table with its margins; ``shown`` are the cells that an input file has a row for, ``kind`` what its values are.
+
+    ``endless``: sides (0 below, 1 above) that a level without an end closes. ``given``: values in the file that do not add up, ``additive`` and
+    ``keep``: how they are made the true ones.
+    """
 
     public: PublicTable
     secret: Secret
@@ -27,6 +31,10 @@ class RandomTable:
     decimals: int
     shown: tuple[Codes, ...]
     empty: str
+    endless: Mapping[Codes, int] = field(default_factory=dict)
+    given: Mapping[Codes, Fraction] = field(default_factory=dict)
+    additive: str | None = None
+    keep: str | tuple[Codes, ...] = ()
 
     @property
     def trees(self) -> Mapping[str, Sequence[Parents]]:
@@ -128,6 +136,30 @@ def random_table(rng: Random, *, array: bool = False, several: bool = True) -> R
         rng.shuffle(shown)
     secret = Secret(truth=truth, at_risk=at_risk, fixed=frozenset(fixed))
     return RandomTable(public=public, secret=secret, kind=kind, decimals=decimals, shown=tuple(shown), empty=empty)
+
+
+def one_sided(rng: Random, table: RandomTable) -> RandomTable:
+    """The same with levels without an end, which close a side of some cells that have levels to both."""
+    both = [codes for codes, levels in table.secret.at_risk.items() if levels[0] and levels[1] and not levels[2]]
+    endless = {codes: rng.randrange(2) for codes in both if rng.random() < 0.6}
+    at_risk = {
+        codes: tuple(Fraction(0) if endless.get(codes) == k else level for k, level in enumerate(levels))
+        for codes, levels in table.secret.at_risk.items()
+    }
+    return replace(table, endless=endless, secret=replace(table.secret, at_risk=at_risk))
+
+
+def not_additive(rng: Random, table: RandomTable) -> RandomTable:
+    """The same with sums in its file that are off; the inner cells are kept, so that the true table is the one that is made of it."""
+    truth = table.secret.truth
+    inner = [
+        codes for codes in table.shown if all(c in leaves_of(t) for c, t in zip(codes, table.public.trees, strict=True))
+    ]
+    unit = Fraction(1, 10**table.decimals)
+    sums = [codes for codes in table.shown if codes not in inner and codes not in table.secret.fixed]
+    given = {codes: truth[codes] + unit * rng.randint(1, 3) for codes in sums if rng.random() < 0.5}
+    keep = rng.choice(("inner", tuple(inner)))
+    return replace(table, given=given, additive=rng.choice(("l1", "l2")), keep=keep)
 
 
 def as_equations(table: RandomTable) -> RandomTable:

@@ -76,6 +76,14 @@ class Case:
             high.append(min(above, 0) if i in self.options.get("only_down", ()) else above)
         return low, high
 
+    def sides(self) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Of each cell at risk the least and the greatest moves of every side that it may take."""
+        found = []
+        for i in sorted(self.lpl):
+            up, down = (-(-(level or 0) // self.unit) * self.unit for level in (self.upl[i], self.lpl[i]))
+            found.append((i, ([(up, NO_END)] if up else []) + ([(-NO_END, -down)] if down else [])))
+        return found
+
     def senses(self) -> Iterator[tuple[list[int], list[list[int]]]]:
         """Every combination of +1 and −1 of the cells at risk, and the room it leaves: the least and the greatest moves."""
         low, high = self.room()
@@ -161,14 +169,14 @@ class Case:
         return None if found is None else Fraction(found, 1 if which == "bounds" else times)
 
 
-def one_sided(seed: int) -> Case:
+def one_sided(seed: int, shapes: tuple[tuple[int, ...], ...] = SHAPES, most_at_risk: int = 3) -> Case:
     """A table with options of every kind."""
     rng = Random(seed)
     negative = rng.random() < 0.3
-    rows, exact = nearest_additive.random_table(rng, SHAPES, lambda: rng.randrange(-12 if negative else 0, 30))
+    rows, exact = nearest_additive.random_table(rng, shapes, lambda: rng.randrange(-12 if negative else 0, 30))
     a = [int(x) for x in exact]
     n = len(a)
-    at = sorted(rng.sample(range(n), rng.randrange(1, 4)))
+    at = sorted(rng.sample(range(n), rng.randrange(1, min(most_at_risk, n - 1) + 1)))
     lpl: dict[int, int | None] = {}
     upl: dict[int, int | None] = {}
     for i in at:

@@ -177,3 +177,38 @@ def test_a_job_makes_its_table_additive(run, tmp_path):
     assert said.code == 0, said.err
     assert "made additive" in said.err
     assert run("verify", "--job", job, tmp_path / "out").code == 0
+
+
+def test_linked_tables_keep_what_was_moved_in_each_of_them():
+    by_sex = made(additive="l1", keep_values="inner")
+    by_age = cw.Table.from_frame(
+        {
+            "area": ["N", "S", "Total"] * 3,
+            "age": ["old"] * 3 + ["young"] * 3 + ["Total"] * 3,
+            "n": ["2.5", "3", "6", "4.5", "8", "12", "7", "11", "19"],
+        },
+        dims=["area", "age"],
+        value="n",
+        additive="l2",
+        keep_values=[("N", "Total"), ("S", "Total")],
+    )
+    linked = cw.link(by_sex, by_age)
+    listed = linked.made_additive.columns()
+    moved = {tuple(row[:3]): row[3:] for row in zip(*listed.values(), strict=True) if row[3] != "20.0"}
+    assert list(listed) == ["area", "sex", "age", "was", "is", "change"]
+    assert len(listed["was"]) == len(by_sex.made_additive.cell) + len(by_age.made_additive.cell)
+    assert moved["N", "Total", "Total"] == ("8.0", "7.0", "-1.0")  # tenths, as in the finer of the two
+    assert moved["N", "Total", "old"] == ("2.5", "2.7", "0.2")
+    for row, now in zip(zip(*listed.values(), strict=True), listed["is"], strict=True):
+        assert float(now) == linked.values[linked.labels.find(row[:3])]
+    told = linked.made_additive.to_dict()
+    assert (told["missed"], told["proven"], told["distance"]) == (8, True, None)  # changes and squares are not added up
+    assert "sums of changes and of squared changes" in linked.made_additive.sentence
+
+
+def test_one_made_additive_keeps_its_distance_when_linked_to_one_that_was_not():
+    by_sex = made(additive="l1", keep_values="inner")
+    by_age = cw.Table.from_frame({"age": ["old", "young"], "n": [9, 9]}, dims=["age"], value="n")
+    assert cw.link(by_age).made_additive is None
+    told = cw.link(by_age, by_sex).made_additive.to_dict()
+    assert told == by_sex.made_additive.to_dict()

@@ -279,7 +279,7 @@ def test_tables_in_the_folder_are_believed_only_if_they_are_some(tmp_path):
         assert not problem.model.instance.relations.residual(problem.model.values(found.x)).any()
 
 
-def test_resume_is_for_roundings(tmp_path):
+def test_resume_is_for_methods_whose_searches_keep_something(tmp_path):
     table = cw.Table.from_array([[20, 50], [8, 19]])
     with pytest.raises(InputError, match="keeps nothing"):
         cw.CellSuppression().protect(table, resume=tmp_path)

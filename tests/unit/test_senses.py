@@ -12,9 +12,14 @@ from fixed_keys import key_of
 
 import cellward as cw
 from cellward.errors import InputError, VerificationError
+from cellward.instance import Instance
+from cellward.protect.adjustment.attempt import AdjustmentAttempt
 from cellward.protect.adjustment.caps import headlines
 from cellward.protect.adjustment.clauses import refutation
-from cellward.protect.adjustment.conflict import Conflict
+from cellward.protect.adjustment.conflict import Conflict, Prover
+from cellward.protect.adjustment.cut import Cut
+from cellward.protect.adjustment.needs import Room
+from cellward.solve.budget import Budget
 from cellward.table.cell_sums import CellSum
 from cellward.table.sensitivity import Sensitivity
 
@@ -44,13 +49,58 @@ def test_a_tree_of_conflicts_leaves_no_senses():
     def conflict(*literals):
         at, sense = (np.array(column, np.int64) for column in zip(*sorted(literals), strict=True))
         none = np.zeros(0, np.int64)
-        return Conflict(at, sense, none, none, none, none)
+        return Conflict(at, sense, none, none, none, none, Cut.one_of(at, -sense))
 
     both = [conflict((0, s), (1, t)) for s in (1, -1) for t in (1, -1)]
-    tree = refutation([*both, conflict((2, 1), (3, 1))])
+
+    def tree_of(conflicts):
+        return refutation(conflicts, [one.clause for one in conflicts])
+
+    tree = tree_of([*both, conflict((2, 1), (3, 1))])
     assert len(tree) == 7
     assert {node for node in tree if isinstance(node, int)} == {0, 1}
-    assert refutation(both[:3]) == ()
+    assert tree_of(both[:3]) == ()
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_cuts_leave_every_combination_of_senses_that_goes(block):
+    """What equations alone and in pairs say of senses, against an exact linear program for each combination."""
+    forbidden = 0
+    for seed in range(15 * block, 15 * block + 15):
+        table, options, fixed = hard_senses.hard_case(seed)
+        method = cw.ControlledAdjustment(jitter=0, **options)
+        attempt = AdjustmentAttempt(method, Instance.of(table, weights="equal"), Budget(), key_of(seed))
+        senses = attempt.senses()
+        if len(senses.stuck):
+            continue
+        cuts = [one.cut for one in Prover(attempt.relations, Room(*attempt.free), senses).cuts(1000)]
+        a, levels = table.scaled.tolist(), table.sensitivity
+        for lo, hi in every_sense.boxes(table, fixed=fixed, zeros_stay=options["zeros_stay"]):
+            rises = np.array([lo[i] == a[i] + int(levels.upl[i]) and levels.upl[i] > 0 for i in senses.cell.tolist()])
+            side = np.where(rises, 1, -1)
+            met = all(
+                sum(x for x, k, s in zip(c.amount, c.at.tolist(), c.sense.tolist(), strict=True) if side[k] == s)
+                >= c.need
+                for c in cuts
+            )
+            goes = every_sense.goes(table, (lo, hi))
+            assert met or not goes, seed
+            forbidden += not met
+    assert forbidden > 10
+
+
+def test_cuts_refute_what_single_clauses_leave_open():
+    """A cube with fixed margins and little room: clauses alone turn and turn, and end without table or proof."""
+    rng = np.random.default_rng(1)
+    table = cw.Table.from_array(np.rint(rng.lognormal(4, 1.2, (8, 8, 8))).astype(int) + 1)
+    inner = np.flatnonzero(table.relations.height == 0)
+    at = np.sort(rng.choice(inner, int(0.3 * len(inner)), replace=False))
+    level = np.maximum(table.scaled[at] * rng.integers(5, 26, len(at)) // 100, 1)
+    table = table.with_sensitivity(Sensitivity.of(table.cells, at, level, level, 0 * level))
+    method = cw.ControlledAdjustment(senses="choose", jitter=0, grid=None, fixed="margins", max_change=0.1)
+    p = method.protect(table, key=key_of("senses"))
+    verdict = p.certificate().check()
+    assert (p.status, verdict.holds, verdict.proven) == ("infeasible", True, True)
 
 
 def with_a_sum():

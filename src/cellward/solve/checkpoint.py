@@ -55,10 +55,15 @@ class Checkpoint:
         self.last: Ints | None = None
 
     @staticmethod
+    def nowhere() -> Checkpoint:
+        """That of a search that keeps nothing."""
+        return Checkpoint(None, "")
+
+    @staticmethod
     def of(budget: Budget, question: LinearModel) -> Checkpoint:
         """That of a budget's folder."""
         if budget.resume is None:
-            return Checkpoint(None, "")
+            return Checkpoint.nowhere()
         mark = hashlib.sha256()
         for field in fields(LinearModel):
             array = getattr(question, field.name)

@@ -12,6 +12,7 @@ from cellward.exact import LARGEST, NO_BOUND, Ints
 from cellward.table.cell_sums import CellSum
 from cellward.table.labels import Labels, LinkedTable
 from cellward.table.linked_contributions import LinkedContributions, link_contributions
+from cellward.table.made_additive import MadeAdditive
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import CellStatus, Sensitivity
 from cellward.table.table import Table
@@ -24,8 +25,8 @@ def link(*tables: Table) -> Table:
     """Join tables that share cells: a dimension that a table lacks stands at its total there.
 
     The same cell must have the same value everywhere. Its levels are the largest asked, its bounds the tightest, its status the strictest. Who stands
-    behind the cells is kept where every table knows it, and must agree in shared cells; findings are put together. A release of the whole is
-    taken apart again by :meth:`Release.tables`.
+    behind the cells is kept where every table knows it, and must agree in shared cells; findings are put together, and what was moved so that tables
+    add up. A release of the whole is taken apart again by :meth:`Release.tables`.
 
     >>> by_sex = Table.from_frame({"sex": ["F", "M"], "n": [3, 4]}, dims=["sex"], value="n")
     >>> by_age = Table.from_frame({"age": ["old", "young"], "n": [2, 5]}, dims=["age"], value="n")
@@ -89,6 +90,7 @@ def link(*tables: Table) -> Table:
         weight=weight,
         weight_decimals=weight_decimals,
         contributions=None if behind is None else behind.common,
+        made_additive=_made_additive(tables, places, factors, labels, decimals),
     )
     return replace(linked, findings=link_findings(linked, tables, places, behind))
 
@@ -109,6 +111,18 @@ def _sums(
             known = out.setdefault(key, one)
             out[key] = replace(known, lpl=max(known.lpl, one.lpl), upl=max(known.upl, one.upl))
     return tuple(out.values())
+
+
+def _made_additive(
+    tables: tuple[Table, ...], places: list[Ints], factors: list[int], labels: Labels, decimals: int
+) -> MadeAdditive | None:
+    """What was moved in those that were made additive."""
+    made = [
+        (table.made_additive, place, factor)
+        for table, place, factor in zip(tables, places, factors, strict=True)
+        if table.made_additive is not None
+    ]
+    return MadeAdditive.linked(made, labels, decimals) if made else None
 
 
 def _finer(scaled: Ints, factor: int) -> Ints:

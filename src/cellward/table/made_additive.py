@@ -89,7 +89,7 @@ class MadeAdditive:
 
     ``missed``: how many equations did not hold. ``distance`` and ``bound``: Σ w·|change| or Σ w·change², and what no additive table with these cells
     kept is below, both in the weights' and the table's units; equal where it is ``proven`` in whole numbers that nothing is nearer. ``claimed``: a
-    solver says so.
+    solver says so. Of linked tables, each made additive by itself, these are sums; None where their norms or weights differ.
     """
 
     norm: str
@@ -101,8 +101,8 @@ class MadeAdditive:
     was: Ints
     now: Ints
     kept: int
-    distance: float
-    bound: float
+    distance: float | None
+    bound: float | None
     proven: bool
     claimed: bool
     engine: str
@@ -138,6 +138,34 @@ class MadeAdditive:
         own = np.argsort(cell)
         return replace(self, labels=labels, cell=cell[own], was=self.was[own], now=self.now[own])
 
+    @staticmethod
+    def linked(parts: Sequence[tuple[MadeAdditive, Ints, int]], labels: Labels, decimals: int) -> MadeAdditive:
+        """What was moved in tables that are linked: each with the places of its cells there, and by how much its units are finer there."""
+        rows = (np.stack((place[one.cell], one.was * factor, one.now * factor), axis=1) for one, place, factor in parts)
+        moved = np.unique(np.concatenate(list(rows)), axis=0)
+        made = [one for one, _, _ in parts]
+        norms, weights = (
+            list(dict.fromkeys(words)) for words in zip(*((x.norm, x.weights) for x in made), strict=True)
+        )
+        distances, bounds = ([x.distance for x in made], [x.bound for x in made])
+        alike = len(norms) == len(weights) == 1
+        return MadeAdditive(
+            norm=" and ".join(norms),
+            weights=" and ".join(weights),
+            labels=labels,
+            decimals=decimals,
+            missed=sum(x.missed for x in made),
+            cell=moved[:, 0],
+            was=moved[:, 1],
+            now=moved[:, 2],
+            kept=sum(x.kept for x in made),
+            distance=_sum(distances) if alike else None,
+            bound=_sum(bounds) if alike else None,
+            proven=all(x.proven for x in made),
+            claimed=all(x.proven or x.claimed for x in made),
+            engine=" and ".join(dict.fromkeys(x.engine for x in made)),
+        )
+
     @property
     def sentence(self) -> str:
         """What was done, in a sentence."""
@@ -161,15 +189,22 @@ class MadeAdditive:
     @property
     def how_near(self) -> str:
         """How far it is known that no table is nearer."""
-        what = "sum of changes" if self.norm == "l1" else "sum of squared changes"
+        kinds = {"l1": "sum of changes", "l2": "sum of squared changes"}
+        what = kinds.get(self.norm, "sums of changes and of squared changes")
         what = what if self.weights == "equal" else f"weighted {what}"
         if self.proven:
             return f"proven to be the least {what}"
         if self.claimed:
             return f"the least {what} by the solver's word"
-        if not self.bound:
+        if not self.bound or self.distance is None:
             return f"the {what} is not shown to be near the least"
         return f"the {what} is at most {100 * (self.distance / self.bound - 1):.2g} % above the least"
 
     def __repr__(self) -> str:
         return f"MadeAdditive({len(self.cell):,} of {self.labels.cells:,} cells moved)"
+
+
+def _sum(numbers: Sequence[float | None]) -> float | None:
+    """Their sum; None where one is not known."""
+    known = [x for x in numbers if x is not None]
+    return sum(known) if len(known) == len(numbers) else None

@@ -1,4 +1,4 @@
-"""Clauses: conflicts taken together: senses that meet all of them, near those at hand; or a tree that shows that none do."""
+"""Clauses: conflicts taken together: senses that meet what each leaves of them, near those at hand; or a tree that shows that none do."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from cellward.errors import SolverError
 from cellward.exact import Ints
 from cellward.protect.adjustment.conflict import Conflict
+from cellward.protect.adjustment.cut import Cut, Cuts
 from cellward.protect.adjustment.senses import Senses
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
@@ -21,27 +22,24 @@ MOST_NODES = 4000
 """Nodes of a tree that is written down."""
 
 
-def settle(clauses: Sequence[tuple[Ints, Ints]], senses: Senses, drawn: Ints, budget: Budget) -> Ints | None:
-    """Senses near these, and near those drawn, in which one of every clause (places, senses) is turned; None where there are none, or in no time.
+def settle(cuts: Sequence[Cut], senses: Senses, drawn: Ints, budget: Budget) -> Ints | None:
+    """Senses near these, and near those drawn, that meet every cut; None where there are none, or in no time.
 
-    The least cost is an integer program on the cells of the clauses alone.
+    The least cost is an integer program on the cells of the cuts alone.
     """
-    at = np.unique(np.concatenate([cells for cells, _ in clauses]))
-    length = [len(cells) for cells, _ in clauses]
-    column = np.searchsorted(at, np.concatenate([cells for cells, _ in clauses]))
-    taken = np.concatenate([sense for _, sense in clauses])
-    row = np.repeat(np.arange(len(clauses)), length)
+    rows = Cuts.of(cuts)
+    at, column = np.unique(rows.at, return_inverse=True)
     free = senses.turnable[at]
     up = (senses.sense[at] > 0).astype(float)
     model = LinearModel(
         cost=-(NEAR * senses.sense[at] + DRAWN * drawn[at]).astype(float),
         lower=np.where(free, 0.0, up),
         upper=np.where(free, 1.0, up),
-        indptr=np.concatenate(([0], np.cumsum(length))).astype(np.int64),
-        indices=column.astype(np.int64),
-        coefs=-taken.astype(float),
-        row_lower=np.asarray(1.0 - np.bincount(row, taken > 0, len(clauses)), np.float64),
-        row_upper=np.full(len(clauses), np.inf),
+        indptr=rows.start,
+        indices=column.ravel().astype(np.int64),
+        coefs=rows.share * rows.sense,
+        row_lower=rows.need - rows.total(np.where(rows.sense < 0, rows.share, 0.0)),
+        row_upper=np.full(len(cuts), np.inf),
         integer=np.ones(len(at), bool),
     )
     try:
@@ -63,48 +61,70 @@ class _Proof:
     leans_on: frozenset[int]
 
 
-def refutation(conflicts: Sequence[Conflict]) -> tuple[int | Conflict, ...]:
+def refutation(conflicts: Sequence[Conflict], cuts: Sequence[Cut]) -> tuple[int | Conflict, ...]:
     """A tree over senses every leaf of which is a conflict that holds there; empty where senses are left, or the tree grows too large.
 
-    Where a branch does without the cell that it branched on, it stands for both.
+    ``cuts``: what each of them leaves. Where a branch does without the cell that it branched on, it stands for both.
     """
-    clauses = [dict(zip(one.at.tolist(), one.sense.tolist(), strict=True)) for one in conflicts]
-    where: dict[int, list[int]] = {}
-    for k, clause in enumerate(clauses):
-        for j in clause:
-            where.setdefault(j, []).append(k)
-    left = MOST_NODES
+    order = sorted(range(len(cuts)), key=lambda k: len(cuts[k].at))
+    if not order or not len(cuts[order[0]].at):
+        return tuple(conflicts[k] for k in order[:1])
+    try:
+        found = _Refutation([conflicts[k] for k in order], [cuts[k] for k in order]).grow({})
+    except RecursionError:
+        return ()
+    return found.nodes if found is not None else ()
 
-    def grow(sense: dict[int, int], near: Sequence[int]) -> _Proof | None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+
+class _Refutation:
+    """The search for such a tree."""
+
+    def __init__(self, conflicts: Sequence[Conflict], cuts: Sequence[Cut]) -> None:
+        self.conflicts, self.cuts, self.left = conflicts, cuts, MOST_NODES
+        self.rows = Cuts.of(cuts)
+        self.cells, self.column = np.unique(self.rows.at, return_inverse=True)
+
+    def grow(self, sense: dict[int, int]) -> _Proof | None:
+        """The tree below these senses (by column); None where there is none."""
+        self.left -= 1
+        if self.left < 0:
             return None
-        best: tuple[int, int] | None = None
-        for k in near:
-            clause = clauses[k]
-            if any(sense.get(j, s) != s for j, s in clause.items()):
-                continue
-            open_ = [j for j in clause if j not in sense]
-            if not open_:
-                return _Proof((conflicts[k],), frozenset(clause))
-            if best is None or len(open_) < best[0]:
-                best = (len(open_), open_[0])
-        if best is None:
+        rows, taken = self.rows, np.zeros(len(self.cells), np.int64)
+        taken[list(sense)] = list(sense.values())
+        now = taken[self.column]
+        met = rows.total(np.where(now == rows.sense, rows.share, 0.0)) >= rows.need
+        can = np.where(now != -rows.sense, rows.share, 0.0)
+        left = rows.total(can) - rows.need
+        for k in np.flatnonzero(left < 0).tolist():  # what is rounded up is missing all the more in truth
+            return self._leaf(k, taken)
+        largest = np.zeros(len(met))
+        np.maximum.at(largest, rows.row, np.where(now == 0, rows.share, 0.0))
+        if met.all():
             return None
-        j, sides = best[1], []
+        k = int(np.argmin(np.where(met, np.inf, (left - largest) / rows.need)))
+        own = slice(int(rows.start[k]), int(rows.start[k + 1]))
+        j = int(self.column[own][np.argmax(np.where(now[own] == 0, rows.share[own], -1.0))])
+        sides = []
         for s in (-1, 1):
-            side = grow({**sense, j: s}, near)
+            side = self.grow({**sense, j: s})
             if side is None:
                 return None
             if j not in side.leans_on:
                 return side
             sides.append(side)
-        return _Proof((j, *sides[0].nodes, *sides[1].nodes), (sides[0].leans_on | sides[1].leans_on) - {j})
+        nodes = (int(self.cells[j]), *sides[0].nodes, *sides[1].nodes)
+        return _Proof(nodes, (sides[0].leans_on | sides[1].leans_on) - {j})
 
-    order = sorted(range(len(clauses)), key=lambda k: len(clauses[k]))
-    try:
-        found = grow({}, order)
-    except RecursionError:
-        return ()
-    return found.nodes if found is not None else ()
+    def _leaf(self, k: int, taken: Ints) -> _Proof:
+        """That what a cut needs cannot be made up for, leaning on as few senses as can be."""
+        cut, columns = self.cuts[k], self.column[int(self.rows.start[k]) : int(self.rows.start[k + 1])]
+        against = taken[columns] == -cut.sense
+        over = cut.need - 1 - sum(x for x, one in zip(cut.amount, against.tolist(), strict=True) if not one)
+        leans = []
+        for x, n in sorted((cut.amount[n], n) for n in np.flatnonzero(against).tolist()):
+            if x <= over:
+                over -= x
+            else:
+                leans.append(n)
+        at = np.array(leans, np.int64)
+        return _Proof((self.conflicts[k].leaning_on(cut.at[at], -cut.sense[at]),), frozenset(columns[at].tolist()))

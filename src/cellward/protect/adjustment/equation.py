@@ -70,8 +70,8 @@ class _Parts:
 class ByEquations:
     """The linear program of these norms; ``most``: cells up to which it is taken, None: any number.
 
-    The simplex ends in a vertex: of a small table many deviations are then 0, and most are round. ``loose``: only tables, but arrays, of fewer
-    equations than cells, where it takes few steps.
+    The simplex ends in a vertex: of a small table many deviations are then 0, and most are round. ``loose``: only tables of fewer equations than
+    cells, where it takes few steps.
     """
 
     name: ClassVar[FormName] = "equation"
@@ -88,7 +88,7 @@ class ByEquations:
         if self.most is not None and problem.relations.cells > self.most:
             return f"form='equation' is for tables of up to {self.most:,} cells; use 'leaf' or 'auto'"
         r = problem.relations
-        if self.loose and (r.array_shape is not None or r.equations >= r.cells):
+        if self.loose and r.equations >= r.cells:
             return "form='equation' is for tables of fewer equations than cells; use 'leaf' or 'auto'"
         return None
 

@@ -74,6 +74,7 @@ class ControlledAdjustment(Method):
     default_weights: ClassVar[Weights] = "relative"
     tauargus: ClassVar[tuple[TauArgus, ...]] = (TauArgus("CTA", "_CTA"),)
     one_sided: ClassVar[bool] = True
+    resumes: ClassVar[bool] = True
 
     norm: str = option("l1", Word(NORMS), "What is made small: l1, l2, linf, l1-2 or huber.", first=True)
     senses: Any = option(

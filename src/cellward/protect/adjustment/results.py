@@ -96,8 +96,9 @@ class AdjustmentResults:
         both = s.can_up & s.can_down
         only = replace(s, up=np.where(both, -LARGEST, s.up), down=np.where(both, -LARGEST, s.down))
         room = self.asked.allowed(only.room(chosen.room))
-        a, step = self.asked.wide.a[s.cell[both]], self.asked.step
-        below, above = (a - s.down[both]) // step * step, -(-(a + s.up[both]) // step) * step
+        o, step = self.asked.origin[s.cell[both]], self.asked.step
+        from_o = self.asked.wide.a[s.cell[both]] - o
+        below, above = o + (from_o - s.down[both]) // step * step, o - (-(from_o + s.up[both]) // step) * step
         own = np.flatnonzero(s.cell[both] < n)
         gaps = Gaps(s.cell[both][own], below[own], above[own])
         allowed = AllowedSet(room.lo, room.hi, room.step, gaps)

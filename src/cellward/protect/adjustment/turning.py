@@ -18,6 +18,7 @@ from cellward.protect.adjustment.caps import Caps
 from cellward.protect.adjustment.clauses import refutation, settle
 from cellward.protect.adjustment.conflict import Conflict
 from cellward.protect.adjustment.continuous import AdjustmentProblem, PublishedGrid
+from cellward.protect.adjustment.cut import Cut
 from cellward.protect.adjustment.equation import least_bending
 from cellward.protect.adjustment.needs import DOWN, UP, Room
 from cellward.protect.adjustment.senses import Senses
@@ -26,6 +27,8 @@ from cellward.solve.budget import Budget
 from cellward.table.relations import Relations
 
 MOST_ROUNDS = 500
+HARD, MOST_PAIRS = 6, 20_000
+"""Rounds after which all single equations are asked what they leave of senses, and so many pairs of them."""
 LONG = 12
 """Conflicts of more cells than this say little: the cells that the nearest moves send the other way are turned with them."""
 MOST_TURNS = 2
@@ -116,8 +119,10 @@ class _Search:
         self.capped = self._some(self.budget, CAPPED)
         self.shortage = Shortage(problem.within(caps.room), senses)
         self.proven: list[Conflict] = []
-        self.guessed: list[tuple[Ints, Ints]] = []
-        """Clauses that are not proven: they guide the search, and no more."""
+        self.guessed: list[Cut] = []
+        """What is not proven: it guides the search, and no more."""
+        self.unresolved = 0
+        """Rounds in the room at hand."""
         self.patient = min(max(PATIENCE // max(problem.relations.cells, 1), LEAST_PATIENT), MOST_PATIENT)
         self.turns = np.zeros(len(senses.cell), np.int64)
         self.best = (len(senses.cell), senses)
@@ -143,7 +148,7 @@ class _Search:
                 self.capped = self._some(self.budget, CAPPED)
                 continue
             self._learn(senses, near)
-            blocked = [one for one in near.conflicts if not len(one.at)]
+            blocked = [one for one, cut in zip(self.proven, self._cuts, strict=True) if not len(cut.at)]
             after = None if blocked or not senses.secret else self._next(senses, near, first=rounds == 1)
             if after is not None:
                 senses = after
@@ -151,7 +156,7 @@ class _Search:
                 break
             if rounds == FALLING_BACK and (fallen_back := self._one_way()) is not None:
                 return self._found(fallen_back, rounds)
-        tree = refutation(self.proven) if not self.caps.capped.any() else ()
+        tree = refutation(self.proven, [one.cut for one in self.proven]) if not self.caps.capped.any() else ()
         if not tree and self.drawn.secret:
             self._cap(self.caps.released())
             if (fallen_back := self._one_way()) is not None:
@@ -168,7 +173,7 @@ class _Search:
         """Let the caps give way that no senses go together under: those of conflicts that no sense resolves; False where there are none."""
         if not self.caps.capped.any():
             return False
-        tree = [node for node in refutation(self.proven) if isinstance(node, Conflict)]
+        tree = [node for node in refutation(self.proven, self._cuts) if isinstance(node, Conflict)]
         self._cap(self.caps.without([one.cells for one in (*conflicts, *tree)]) or self.caps.wider())
         return True
 
@@ -178,16 +183,33 @@ class _Search:
         self.caps = caps
         self.proven = [one for one in self.proven if not wider[one.cells].any()]
         self.guessed.clear()
+        self.unresolved = 0
         self.shortage.widen(caps.room)
 
+    @property
+    def hard(self) -> bool:
+        """Whether rounds without caps have left something unresolved: then conflicts say all that their multipliers do.
+
+        Under caps, which give way in turn, and while few conflicts are known, what is turned for single clauses is the least, and found in no time.
+        """
+        return self.unresolved >= HARD and not self.caps.capped.any()
+
+    @property
+    def _cuts(self) -> list[Cut]:
+        hard = self.hard
+        return [one.cut if hard else one.clause for one in self.proven]
+
     def _learn(self, senses: Senses, near: Nearest) -> None:
-        """The conflicts of these senses; where none is proven, that these do not go."""
+        """The conflicts of these senses, and after some rounds those of all equations; where none is proven, that these do not go."""
         self.proven += near.conflicts
+        self.unresolved += 1
+        if self.hard and self.unresolved == HARD:
+            self.proven += self.shortage.prover.cuts(MOST_PAIRS)
         if not near.conflicts:
             places = np.flatnonzero(senses.turnable)
             if len(places) > FEW and near.unproven:
                 places = np.intersect1d(places, np.concatenate(near.unproven))
-            self.guessed.append((places, senses.sense[places]))
+            self.guessed.append(Cut.one_of(places, -senses.sense[places]))
 
     def _next(self, senses: Senses, near: Nearest, *, first: bool) -> Senses | None:
         """Senses that resolve all conflicts known; in the first round, and where conflicts are long, those that the nearest moves take."""
@@ -203,10 +225,10 @@ class _Search:
             wrong &= mine
             self.turns += wrong
             senses = senses.turned(wrong)
-        clauses = [(one.at, one.sense) for one in self.proven] + self.guessed
-        if any(not len(at) for at, _ in clauses):
+        cuts = self._cuts + self.guessed
+        if any(not len(cut.at) for cut in cuts):
             return None
-        sense = settle(clauses, senses, self.drawn.sense, self.budget)
+        sense = settle(cuts, senses, self.drawn.sense, self.budget)
         return None if sense is None else senses.turned(sense != senses.sense)
 
     def _one_way(self) -> Senses | None:

@@ -31,6 +31,7 @@ from cellward.protect.lattice.ways import Way, choice
 from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.checkpoint import Checkpoint
+from cellward.solve.in_order import in_order
 from cellward.solve.model import LinearModel
 from cellward.solve.outcome import Outcome
 
@@ -168,21 +169,10 @@ class NestedSearch:
         return max(self.budget.threads - pending, 1)
 
     def _answers(self, asked: Iterable[tuple[Any, Callable[[], Future[Outcome]]]]) -> Iterator[tuple[Any, Outcome]]:
-        """What was asked for and its answer, in the order asked, so many under way as there may be."""
-        under_way: list[tuple[Any, Future[Outcome]]] = []
-        asking = iter(asked)
-        while True:
-            while len(under_way) >= self._width:
-                what, future = under_way.pop(0)
-                yield what, future.result()
-                self.checkpoint.now_and_then(self.table.x, self.duals, self.point)
-            more = next(asking, None)
-            if more is None:
-                break
-            what, ask_for = more
-            under_way.append((what, ask_for()))
-        for what, future in under_way:
-            yield what, future.result()
+        """What was asked for and its answer, in the order asked."""
+        for what, outcome in in_order(asked, lambda: self._width):
+            yield what, outcome
+            self.checkpoint.now_and_then(self.table.x, self.duals, self.point)
 
     def _submit(self, question: LinearModel, seconds: float | None, work: float, **options: Any) -> Future[Outcome]:
         limit = None if seconds is None else max(min(seconds, self.budget.left or 0.0), 1e-3)

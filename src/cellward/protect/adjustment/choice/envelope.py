@@ -21,6 +21,7 @@ from cellward.protect.adjustment.continuous import AdjustmentProblem
 from cellward.solve.budget import Budget
 from cellward.solve.model import LinearModel
 from cellward.solve.warm_lp import WarmLp
+from cellward.table.relations import Relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +49,14 @@ class Envelope:
     @staticmethod
     def by_equations(problem: AdjustmentProblem, at: Ints, sides: Sides, budget: Budget) -> Envelope:
         """Things at risk are the cells ``at``; equations that the others imply are left out."""
-        r = problem.relations
-        kept = np.setdiff1d(np.arange(r.equations), r.redundant)
-        place = np.full(r.equations, -1, np.int64)
-        place[kept] = np.arange(len(kept))
-        entry = np.flatnonzero(place[r.row] >= 0)
-        rows = csr_matrix((r.coefs[entry].astype(float), (place[r.row[entry]], r.indices[entry])), (len(kept), r.cells))
-        part = _Part(at, sides, problem.costs.absolute, problem.lo, problem.hi)
-        model = part.model(rows, csr_matrix((len(kept), 0)), r.rhs[kept].astype(float))
-        return Envelope(model, part, kept, r.equations, budget)
+        part = _Part.of_cells(problem, at, sides)
+        kept = _needed(problem.relations)
+        return Envelope(part.by_equations(problem.relations, kept), part, kept, problem.relations.equations, budget)
+
+    @staticmethod
+    def model_by_equations(problem: AdjustmentProblem, at: Ints, sides: Sides) -> LinearModel:
+        """The linear program of this."""
+        return _Part.of_cells(problem, at, sides).by_equations(problem.relations, _needed(problem.relations))
 
     @staticmethod
     def in_leaves(classes: Classes, budget: Budget) -> Envelope:
@@ -118,6 +118,19 @@ class _Part:
     lo: Floats
     hi: Floats
 
+    @staticmethod
+    def of_cells(problem: AdjustmentProblem, at: Ints, sides: Sides) -> _Part:
+        """Things are cells."""
+        return _Part(at, sides, problem.costs.absolute, problem.lo, problem.hi)
+
+    def by_equations(self, r: Relations, kept: Ints) -> LinearModel:
+        """The program in some equations of the table."""
+        place = np.full(r.equations, -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        entry = np.flatnonzero(place[r.row] >= 0)
+        rows = csr_matrix((r.coefs[entry].astype(float), (place[r.row[entry]], r.indices[entry])), (len(kept), r.cells))
+        return self.model(rows, csr_matrix((len(kept), 0)), r.rhs[kept].astype(float))
+
     @property
     def constant(self) -> float:
         """What t = 0 costs."""
@@ -148,3 +161,8 @@ class _Part:
             row_lower=right,
             row_upper=right,
         )
+
+
+def _needed(relations: Relations) -> Ints:
+    """Equations that the others do not imply."""
+    return np.setdiff1d(np.arange(relations.equations), relations.redundant)

@@ -7,7 +7,10 @@ equations of a block stays, so each is an integer program of a few hundred colum
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -19,14 +22,42 @@ from cellward.protect.adjustment.choice.sides import Sides
 from cellward.protect.adjustment.continuous import AdjustmentProblem
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_mip
+from cellward.solve.in_order import in_order
 from cellward.solve.model import LinearModel
+from cellward.solve.outcome import Outcome
 from cellward.table.relations import ranges
 
 Order = Literal["tree", "random"]
-LEAST_CELLS, CELLS, MOST_CELLS, BLOCK_S = 100, 600, 5000, 2.0
-"""Cells of a block at least, at first and at most, about, and the time that it may take."""
+LEAST_CELLS, CELLS, MOST_CELLS = 100, 600, 5000
+"""Cells of a block at least, at first and at most, about: more where blocks are solved in their time, fewer where not."""
+BLOCK_SHARE, LEAST_BLOCK_S, BLOCK_S = 0.02, 0.2, 4.0
+"""The time of a block: this share of what is left, between these."""
 PAYS = 1e-9
 """A gain of less than this share of what the block costs is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells that choose anew, ``risky`` among them at risk: z = start + p − q + wide·y; what is ``known`` of them costs so much."""
+
+    cells: Ints
+    risky: Ints
+    model: LinearModel
+    known_start: Floats
+    start: Floats
+    wide: Floats
+    constant: float
+    known: float
+
+    def solve(self, budget: Budget) -> Outcome | None:
+        """The answer, which is none where no side is open or HiGHS fails."""
+        model = self.model
+        if not len(self.cells) or np.any(model.lower > model.upper):
+            return None
+        try:
+            return solve_mip(model, budget=budget.counting(self.constant, 1.0), start=self.known_start, stoppable=True)
+        except SolverError:
+            return None
 
 
 @dataclass(eq=False)
@@ -46,6 +77,8 @@ class Nearby:
         self.place = np.full(r.cells, -1, np.int64)
         self.place[self.at] = np.arange(len(self.at))
         self.moves = self.problem.lo < self.problem.hi
+        self.busy = np.zeros(r.cells, bool)
+        """Cells of the blocks that are under way."""
         self.ptr, self.entry = r.by_cell
 
     def block(self) -> Ints:
@@ -74,24 +107,45 @@ class Nearby:
         half = [self.block() for _ in range(2)]
         return np.union1d(*(self.rng.choice(one, min(len(one), self.cells // 2), replace=False) for one in half))
 
-    def step(self, budget: Budget, order: Order = "tree") -> float:
-        """What one block gains."""
-        cells = self.block() if order == "tree" else self.scattered()
-        cells = cells[self.moves[cells]]
-        if not len(cells):
-            return 0.0
-        gain, bound, cost = self._better(cells, budget.silent().part(BLOCK_S))
-        in_time = bound >= cost * (1 - PAYS)
-        self.cells = min(self.cells * 5 // 4, MOST_CELLS) if in_time else max(self.cells * 4 // 5, LEAST_CELLS)
-        return gain
+    def gains(self, budget: Budget, order: Order = "tree") -> Iterator[float]:
+        """What one block after the other gains, until the time is up; blocks without a common cell are asked side by side.
+
+        What a block moves adds up to nothing in every equation, so that the moves of blocks without a common cell go together.
+        """
+        own, part = budget.silent(), budget.part(threads=1)
+        with ThreadPoolExecutor(budget.threads) as pool:
+
+            def asked() -> Iterator[tuple[Block, Callable[[], Future[Outcome | None]]]]:
+                while not own.over:
+                    drawn = self.block() if order == "tree" else self.scattered()
+                    block = self._asking(drawn[self.moves[drawn] & ~self.busy[drawn]])
+                    self.busy[block.cells] = True
+                    yield block, partial(pool.submit, block.solve, part.silent().part(self.seconds(budget)))
+
+            try:
+                for block, outcome in in_order(asked(), lambda: budget.threads):
+                    self.busy[block.cells] = False
+                    gain, bound, cost = self._taken(block, outcome)
+                    in_time = bound >= cost * (1 - PAYS)
+                    size = self.cells * 5 // 4 if in_time else self.cells * 4 // 5
+                    self.cells = min(max(size, LEAST_CELLS), MOST_CELLS)
+                    yield gain
+            finally:
+                part.end()
+
+    @staticmethod
+    def seconds(budget: Budget) -> float:
+        """The time of one block."""
+        return BLOCK_S if budget.left is None else min(max(BLOCK_SHARE * budget.left, LEAST_BLOCK_S), BLOCK_S)
 
     def all_at_once(self, budget: Budget) -> tuple[float, float]:
         """What choosing all senses anew gains, and what no senses cost less than."""
-        gain, bound, _ = self._better(np.flatnonzero(self.moves), budget)
+        block = self._asking(np.flatnonzero(self.moves))
+        gain, bound, _ = self._taken(block, block.solve(budget))
         return gain, bound
 
-    def _better(self, cells: Ints, budget: Budget) -> tuple[float, float, float]:
-        """What these cells gain when all others stay, what they cost at least, and what they cost now."""
+    def _asking(self, cells: Ints) -> Block:
+        """The question of these cells with all others as they are."""
         p, s = self.problem, self.sides
         r, w, z = p.relations, p.costs.absolute[cells], self.z[cells]
         risky = np.flatnonzero(self.place[cells] >= 0)
@@ -138,26 +192,27 @@ class Nearby:
             row_upper=np.concatenate((right, np.zeros(many), below)),
             integer=np.arange(2 * n + many) >= 2 * n,
         )
-        if np.any(model.lower > model.upper):
-            return 0.0, float("-inf"), known
         y = (self.sense[k] > 0).astype(float)
         standing = z - start
         standing[risky] -= wide * y
         known_start = np.concatenate((np.maximum(standing, 0), np.maximum(-standing, 0), y))
-        constant = float(w[risky] @ down)
-        try:
-            found = solve_mip(model, budget=budget.counting(constant, 1.0), start=known_start, stoppable=True)
-        except SolverError:
+        return Block(cells, risky, model, known_start, start, wide, float(w[risky] @ down), known)
+
+    def _taken(self, block: Block, outcome: Outcome | None) -> tuple[float, float, float]:
+        """What the cells of a block gain, what they cost at least, and what they cost now."""
+        known, cells = block.known, block.cells
+        if outcome is None:
             return 0.0, float("-inf"), known
-        bound = min(found.bound + constant, known)
-        if found.x is None:
+        bound = min(outcome.bound + block.constant, known)
+        if outcome.x is None:
             return 0.0, bound, known
-        y = np.rint(found.x[2 * n :])
-        moved = start + found.x[:n] - found.x[n : 2 * n]
-        moved[risky] += wide * y
-        gain = known - float(w @ np.abs(moved))
+        n = len(cells)
+        y = np.rint(outcome.x[2 * n :])
+        moved = block.start + outcome.x[:n] - outcome.x[n : 2 * n]
+        moved[block.risky] += block.wide * y
+        gain = known - float(self.problem.costs.absolute[cells] @ np.abs(moved))
         if gain <= PAYS * known:
             return 0.0, bound, known
         self.z[cells] = moved
-        self.sense[k] = np.where(y > 0, 1, -1)
+        self.sense[self.place[cells[block.risky]]] = np.where(y > 0, 1, -1)
         return gain, bound, known - gain

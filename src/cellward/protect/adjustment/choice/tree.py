@@ -19,6 +19,8 @@ CLOSED = 1e-9
 """Senses that are nearer by less than this share are no better."""
 MET = 1e-7
 """A relaxation that misses no more of the cost than this share of it is of senses that are all taken."""
+BOTH = 0.15
+"""What the dearer side of a thing counts beside the cheaper one."""
 ROUNDED = 8
 """At every so many nodes senses are tried that the relaxation leans to."""
 
@@ -58,8 +60,8 @@ class Searched:
         return self.bound >= self.cost - CLOSED * abs(self.cost)
 
 
-def search(relaxation: Relaxation, known: float, most: int, budget: Budget) -> Searched:
-    """Up to ``most`` nodes; senses that cost no less than ``known`` are not looked for."""
+def search(relaxation: Relaxation, known: float, most: int, budget: Budget, look: int = 1) -> Searched:
+    """Up to ``most`` nodes; senses that cost no less than ``known`` are not looked for; ``look`` at so many things before a node is split on one."""
     sides = relaxation.sides
     root = Node(sides.only.copy(), relaxation.solve(sides.only))
     best: tuple[float, Ints | None] = (known, None)
@@ -101,38 +103,44 @@ def search(relaxation: Relaxation, known: float, most: int, budget: Budget) -> S
         if bound >= best[0] - CLOSED * abs(best[0]) or count >= most or budget.over:
             break
         heapq.heappop(open_)
-        split = _split(node)
+        split = _split(relaxation, node, look, best[0])
         if split is None:  # all sides taken, or the relaxation is not to be had: no further down
             done = min(done, bound)
             continue
-        node.split = split
-        made = []
-        for side in (-1, 1):
-            decided = node.decided.copy()
-            decided[split] = side
-            found = relaxation.solve(decided)
-            if found.status == "unknown" or found.bound < bound:
-                y = node.relaxed.multipliers if found.multipliers is None else found.multipliers
-                found = Relaxed(found.status, bound, found.z, found.price, y)
-            count += 1
-            made.append(Node(decided, found))
-        node.sides = tuple(made)
-        for child in made:
+        node.split, node.sides = split
+        count += 2
+        for child in node.sides:
             put(child)
     bound = min([done, best[0], *(one[0] for one in open_)])
     return Searched(best[0], best[1], bound, root, count)
 
 
-def _split(node: Node) -> int | None:
-    """The thing whose decision is missed most; any that is open where the relaxation has no point."""
+def _split(relaxation: Relaxation, node: Node, look: int, known: float) -> tuple[int, tuple[Node, Node]] | None:
+    """Of the ``look`` things whose decision is missed most that whose sides both cost most; any that is open where the relaxation has no point."""
     open_ = np.flatnonzero(node.decided == 0)
-    if not len(open_):
-        return None
     price: Floats | None = node.relaxed.price
-    if price is None:
-        return int(open_[0])
-    k = int(open_[np.argmax(price[open_])])
-    return k if price[k] > 0 else None
+    if price is not None:
+        open_ = open_[price[open_] > 0]
+        open_ = open_[np.argsort(-price[open_], kind="stable")]
+    best: tuple[float, int, tuple[Node, Node]] | None = None
+    for split in open_[: look if price is not None else 1].tolist():
+        sides = _side(relaxation, node, split, -1), _side(relaxation, node, split, 1)
+        less, more = sorted(min(side.relaxed.bound, known) for side in sides)
+        gain = less + BOTH * more
+        if best is None or gain > best[0]:
+            best = (gain, split, sides)
+    return None if best is None else (best[1], best[2])
+
+
+def _side(relaxation: Relaxation, node: Node, split: int, side: int) -> Node:
+    """The node where that is decided so; never below the node that it is of."""
+    decided, above = node.decided.copy(), node.relaxed
+    decided[split] = side
+    found = relaxation.solve(decided)
+    if found.status == "unknown" or found.bound < above.bound:
+        y = above.multipliers if found.multipliers is None else found.multipliers
+        found = Relaxed(found.status, above.bound, found.z, found.price, y)
+    return Node(decided, found)
 
 
 def preorder(root: Node) -> Iterator[Node]:
