@@ -137,7 +137,7 @@ def test_auto_takes_the_form_that_suits(norm):
 def test_networks_go_to_the_flow_from_a_size_on():
     answer = forms.solve(adjustment("l1", (40, 40)), Budget())
     assert (answer.status, answer.form) == ("optimal", "network")
-    assert forms.solve(adjustment("l1", (12, 12, 12)), Budget()).form == "leaf"
+    assert forms.solve(adjustment("l1", (12, 12, 12)), Budget()).form == "equation"
 
 
 @pytest.mark.parametrize("norm", NORMS)
