@@ -22,6 +22,7 @@ from cellward.protect.suppression.separation import Separation
 from cellward.protect.suppression.witness_pool import WitnessPool
 from cellward.publication.withheld import Withheld
 from cellward.solve.budget import Budget
+from cellward.table.leaves import eliminated
 from cellward.table.relations import Relations
 from cellward.table.sensitivity import Sensitivity
 
@@ -279,3 +280,14 @@ def test_neighbourhoods_make_a_pattern_cheaper_and_leave_it_safe():
         problem.instance, Withheld.of(problem.instance.a, np.flatnonzero(made.pattern)), Budget(), made.pool.witnesses
     )
     assert not shown.missing
+
+
+def test_elimination_alone_gives_all_tables_of_a_system():
+    relations = cw.Table.from_array(np.arange(1, 28).reshape(3, 3, 3)).relations
+    form = eliminated(relations)
+    assert not form.condition.shape[0]
+    moves = form.matrix @ np.eye(len(form.leaves), dtype=np.int64)
+    for move in moves.T:  # a table for each free cell, which it moves by one
+        assert not relations.sums(relations.coefs * move[relations.indices]).any()
+    assert len(form.leaves) == np.linalg.matrix_rank(moves) == 27
+    assert np.array_equal(moves[form.leaves], np.eye(27))

@@ -412,6 +412,16 @@ def find_leaf_form(relations: Relations) -> LeafForm:
     return LeafForm(leaves[kept], matrix, constant, condition, condition_rhs)
 
 
+def eliminated(relations: Relations) -> LeafForm:
+    """a = N·u + c by elimination alone: where few cells are free, in a fraction of the time that definitions without a cycle take."""
+    from scipy.sparse import csr_matrix
+
+    r = relations
+    rows = csr_matrix((r.coefs, r.indices, r.indptr), shape=(r.equations, r.cells))
+    matrix, constant, condition, condition_rhs, kept = _put_in(_eliminate(rows, r.rhs), r.cells)
+    return LeafForm(kept, matrix, constant, condition, condition_rhs)
+
+
 def eliminate_short(rows: csr_matrix, rhs: Ints, longest: int) -> tuple[csr_matrix, Ints, csr_matrix, Ints]:
     """Put conditions rows·u = rhs of at most ``longest`` leaves in: u = turn·u′ + shift, and the conditions that are left on u′."""
     turn, shift, condition, condition_rhs, _ = _put_in(_eliminate(rows, rhs, longest=longest), rows.shape[1])

@@ -17,6 +17,7 @@ from cellward.solve.ask import ask
 from cellward.solve.budget import Budget
 from cellward.solve.highs import solve_lp
 from cellward.solve.model import LinearModel
+from cellward.table.leaves import eliminated
 from cellward.table.relations import Relations, distinct
 
 DENOMINATOR = 5000
@@ -144,11 +145,12 @@ class CheapestWitness:
             return None
         cells = np.flatnonzero(np.abs(z) > NEAR)
         r = self.relations
-        form = r.moves(cells, implied=True).leaf_form
-        if form.condition.shape[0]:
+        form = eliminated(r.moves(cells, implied=True))
+        free = np.rint(z[cells][form.leaves] * (SHORT * FINE)).astype(np.int64)
+        if form.condition.shape[0] or not (np.abs(form.matrix).astype(float) @ np.abs(free) < SAFE).all():
             return None
         shift = np.zeros(r.cells, np.int64)
-        shift[cells] = form.matrix @ np.rint(z[cells][form.leaves] * (SHORT * FINE)).astype(np.int64)
+        shift[cells] = form.matrix @ free
         return None if r.sums(r.coefs * shift[r.indices]).any() else Witness(shift, FINE)
 
     def near(self, cells: Ints, among: Bools, many: int) -> Bools:
