@@ -1,14 +1,16 @@
 """Reports: no secret in the public edition of 1,000 random tables, and a report of 100,000 cells: size, time to make, time until it can be used.
 
 python benchmarks/report.py            all figures; writes RESULTS.md; exits 1 when one falls short; Chromium is used where it is installed
-python benchmarks/report.py --part P   one part: leaks or large
+python benchmarks/report.py --part P   one part: leaks, large or first (from pip install to the first report, in an environment of its own)
 python benchmarks/report.py --quick    30 random tables and a report of 10,000 cells, without Chromium; writes nothing
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,7 +26,7 @@ import numpy as np
 import measure  # noqa: F401  # isort: skip (finds the oracles)
 from fixed_keys import key_of
 from leaks import METHODS, case, leaks
-from results import Report, run_parts, table
+from results import SHARED, Report, run_parts, table
 
 import cellward as cw
 from cellward.report.written import report_text
@@ -32,6 +34,7 @@ from cellward.report.written import report_text
 TABLES, QUICK_TABLES, WORKERS, LIMIT_S = 1000, 30, 2, 1.0
 SIDES, QUICK_SIDES = (399, 249), (99, 99)
 """Inner cells a side: with the margins 400 × 250 cells."""
+ROOT = Path(__file__).parents[1]
 USABLE_MS, MOST_MB = 2000, 8.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -45,12 +48,19 @@ document.title = `USABLE ${Math.round(ready)} SEARCH ${(performance.now() - read
 """Says when the page was ready and how long a search over all cells took; put into a copy whose policy lets it run."""
 
 
-PARTS = {"leaks": "no secret in the public edition of random tables", "large": "a report of 100,000 cells"}
+PARTS = {
+    "leaks": "no secret in the public edition of random tables",
+    "large": "a report of 100,000 cells",
+    "first": "from pip install to the first report",
+}
 
 
 def figures(report: Report, part: str, *, quick: bool) -> None:
     if part == "leaks":
         _leaks(report, QUICK_TABLES if quick else TABLES)
+    elif part == "first":
+        if not quick:
+            _first(report)
     else:
         _large(report, QUICK_SIDES if quick else SIDES, browse=not quick)
 
@@ -124,6 +134,40 @@ def _large(report: Report, sides: tuple[int, ...], *, browse: bool) -> None:
                 "errors in the console",
             ],
             rows,
+        )
+    )
+
+
+def _first(report: Report) -> None:
+    """The commands of docs/first-release.md up to the one that writes a report, in a new environment that holds nothing but the package."""
+    block = re.search(r"```bash\n(.*?)```", (ROOT / "docs" / "first-release.md").read_text(), re.DOTALL)
+    assert block is not None
+    commands = block.group(1).strip().splitlines()
+    asked = commands[: 1 + next(k for k, command in enumerate(commands) if command.startswith("cellward round"))]
+    with tempfile.TemporaryDirectory() as inner:
+        work, programs = Path(inner), Path(inner) / "new" / "bin"
+        for file in sorted((SHARED / "data" / "tauargus").iterdir()):
+            if file.name in block.group(1):
+                shutil.copyfile(file, work / file.name)
+        steps = [
+            f"{sys.executable} -m venv new",
+            f"new/bin/python -m pip install --quiet {shlex.quote(f'{ROOT}[report]')}",
+            *asked,
+        ]
+        environment, rows = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}, []
+        for name, step in zip(("python -m venv", "pip install 'cellward[report]'", *asked), steps, strict=True):
+            began = time.perf_counter()
+            done = subprocess.run(
+                ["bash", "-c", step], cwd=work, env=environment, capture_output=True, text=True, check=False
+            )
+            rows.append([f"`{' '.join(name.split()[:3])}`", time.perf_counter() - began])
+            report.require(done.returncode == 0, f"{name}: {done.stderr.strip()[-200:]}")
+        written = work / "release" / "report.html"
+        report.require(written.exists() and "</html>" in written.read_text(), "there is no report")
+    total = sum(seconds for _, seconds in rows)
+    report.add(
+        table(
+            ["step", "seconds"], [*([name, f"{seconds:.1f}"] for name, seconds in rows), ["**in all**", f"{total:.1f}"]]
         )
     )
 
