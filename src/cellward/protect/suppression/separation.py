@@ -6,10 +6,8 @@ Cells with x = 0 are left out of the problems, which makes these small: whatever
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -34,9 +32,7 @@ SENSES, SLIDE = ("up", "down", "slide"), 2
 ORDERS, GROWN, GROWTHS = 4, 30, 40
 """Orders in which cells join a whole point, the cheapest first in the one, and steps of each; and how often they do at one point."""
 MOST, ASKED = 300, 300
-"""Cuts of one point, and questions where some are found, but for those asked together with the last."""
-TOGETHER = 8
-"""Questions asked together, side by side where there are several threads."""
+"""Cuts of one point, and questions where some are found, but for those of the last requirement."""
 FEW, TURNS = 1000, 6
 """Entries from which tables that show many at once are looked for first, and how often."""
 
@@ -66,22 +62,19 @@ class Separation:
         self.growths = GROWTHS
         active, shown = self._active(x), self._shown(x)
         found = many = 0
-        with ThreadPoolExecutor(self.budget.threads) as pool:
-            for asked in (False, True):
-                ways = self._ways(shown, asked=asked)
-                while some := () if self.budget.over else tuple(islice(ways, TOGETHER)):
-                    for (e, way, much), prices in zip(
-                        some, pool.map(lambda way: self._seen(way, x, active), some), strict=True
-                    ):
-                        cuts = list(self._cuts(e, way, much, x, prices, pool))
-                        found, many = found + len(cuts), many + 1
-                        yield from cuts
-                        (self.quiet.discard if cuts else self.quiet.add)((e, way))
-                    if found >= MOST or (found and many >= ASKED):
-                        self.first = some[-1][0] + 1
-                        return
-                if found:
+        for asked in (False, True):
+            for e, way, much in self._ways(shown, asked=asked):
+                if self.budget.over:
                     return
+                cuts = list(self._cuts(e, way, much, x, active))
+                found, many = found + len(cuts), many + 1
+                yield from cuts
+                (self.quiet.discard if cuts else self.quiet.add)((e, way))
+                if found >= MOST or (found and many >= ASKED):
+                    self.first = e + 1
+                    return
+            if found:
+                return
 
     def _ways(self, shown: Bools, *, asked: bool) -> Iterator[tuple[int, int, float]]:
         """Entries with a way that something is asked of and how much: those that were reached before, or those that were not."""
@@ -133,27 +126,22 @@ class Separation:
         out[0] |= usable & (move >= d.upl * (1 - NEAR))
         out[1] |= usable & (-move >= d.lpl * (1 - NEAR))
 
-    def _seen(self, asked: tuple[int, int, float], x: Floats, active: _Active) -> list[Floats]:
-        """The prices of a way of an entry where x does not reach it, and of a fraction those that are left when their cells count as withheld."""
-        (e, way, level), soft, out = asked, x, list[Floats]()
-        while len(out) < (1 if _whole(x) else NESTED):
+    def _cuts(self, e: int, way: int, level: float, x: Floats, active: _Active) -> Iterator[CapacityCut]:
+        """The cut of one requirement, and those that are left when its cells count as withheld; of a whole point cuts of larger ones too."""
+        soft, whole = x, bool(np.all((x <= NEAR) | (x >= 1 - NEAR)))
+        for nested in range(1 if whole else NESTED):
             prices = self._short(e, way, level, soft, active)
             if prices is None:
-                break
-            out.append(prices)
-            soft = np.where((np.abs(self._asking(e, way, prices)) > NEAR) & self.free, 1.0, soft)
-            active = self._active(soft)
-        return out
-
-    def _cuts(
-        self, e: int, way: int, level: float, x: Floats, seen: Sequence[Floats], pool: Executor
-    ) -> Iterator[CapacityCut]:
-        """The cuts of these prices; of a whole point those of larger ones too."""
-        yield from (self._asked(e, way, prices) for prices in seen)
-        turns = min(ORDERS if seen and _whole(x) else 0, self.growths)
-        self.growths -= turns
-        orders = [self.cost * self.rng.uniform(0.5, 2.0, len(x)) ** turn for turn in range(turns)]
-        yield from pool.map(lambda order: self._grown(e, way, level, x, seen[0], order), orders)
+                return
+            yield self._asked(e, way, prices)
+            turns = min(ORDERS if whole else 0, self.growths)
+            self.growths -= turns
+            for turn in range(turns):
+                order = self.cost * self.rng.uniform(0.5, 2.0, len(x)) ** turn
+                yield self._grown(e, way, level, x, prices, order)
+            if nested + 1 < NESTED:
+                soft = np.where((np.abs(self._asking(e, way, prices)) > NEAR) & self.free, 1.0, soft)
+                active = self._active(soft)
 
     def _grown(self, e: int, way: int, level: float, x: Floats, prices: Floats, order: Floats) -> CapacityCut:
         """Cells join a whole point in this order as long as the way stays open: of the few left, which the cut asks for, at least one must be
@@ -253,10 +241,6 @@ class Separation:
         used = np.flatnonzero(multipliers)
         pairs = zip(self.equation[used].tolist(), multipliers[used].tolist(), strict=True)
         return CapacityCut(attacker, p, sense, tuple(pairs), scale)
-
-
-def _whole(x: Floats) -> bool:
-    return bool(np.all((x <= NEAR) | (x >= 1 - NEAR)))
 
 
 class _Active:
