@@ -1,4 +1,4 @@
-"""Everyday tables: the bank of shared/everyday, protected by every method in a minute each, beside named rivals.
+"""Everyday tables: the bank of shared/everyday, protected by every method in a minute each (beside CP-SAT alone: everyday_rival.py).
 
 python benchmarks/everyday.py                         all tables at seeds 0 to 2: some hours; writes RESULTS.md; exits 1 when one falls short
 python benchmarks/everyday.py --seed 0 --table town   only these; repeatable; rows of RESULTS.md that were not run again stay
@@ -43,8 +43,6 @@ ADJUSTMENTS = tuple(Way("adjust", f'norm = "{norm}"') for norm in ("l1", "l2"))
 QUICK = ("town", "survey", "net_positions")
 NEAR = {"census4": 0.01, "small_areas": 0.01, "health": 0.03, "school": 0.03}
 """How far above the bound roundings to base 5 may end."""
-ALONE = {"census4": "3.9 %", "small_areas": "6.2 %", "health": "13.3 %"}
-"""CP-SAT alone with eight workers, 60 s, as measured at seed 0."""
 PEER = {
     ("census4", 5): (1.3, 22_080, 4.0, 13),
     ("census4", 3): (0.8, 12_288, 4.8, 6),
@@ -191,12 +189,12 @@ def line(one: Ended) -> list[str]:
     return [
         one.task.table, str(one.task.seed), str(one.task.way), one.task.key, one.status if one.holds else f"**{one.status}**", steps,
         gap if near(one) else f"**{gap}**", f"{sum(sums):,.0f}" if sums else "", f"{sum(leaves):,.0f}" if leaves else "",
-        f"{one.seconds:.1f} s", f"{one.peak_mb:,.0f} MB", ALONE.get(one.task.table, "") if "base = 5\nignore" in one.task.way.options else "",
+        f"{one.seconds:.1f} s", f"{one.peak_mb:,.0f} MB",
     ]  # fmt: skip
 
 
 HEAD = [
-    "table", "seed", "method", "key", "ends", "steps", "above the bound", "Σ|v−a| of sums", "of leaves", "time", "memory", "CP-SAT alone",
+    "table", "seed", "method", "key", "ends", "steps", "above the bound", "Σ|v−a| of sums", "of leaves", "time", "memory",
 ]  # fmt: skip
 SMALL_HEAD = ["table", "base", "Σ|v−a|", "SmallCountRounding", "less", "a base or more off", "its", "largest", "its", "time", "its"]  # fmt: skip
 SCRIPT = "everyday.py"

@@ -46,12 +46,12 @@ class Program:
         return self.constant + math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
 
 
-def program(table: cw.Table, base: int) -> Program:
-    """The integer program of a table with unit weights and no levels, implied equations left out; no part of the package builds it."""
+def program(table: cw.Table, base: int, *, implied: bool = False) -> Program:
+    """The integer program of a table with unit weights and no levels, without ``implied`` equations unless asked; nothing of the package's."""
     a, relations = table.scaled, table.relations
     floor = a - a % base
     free = np.flatnonzero(a % base)
-    kept = np.setdiff1d(np.arange(relations.equations), relations.redundant)
+    kept = np.setdiff1d(np.arange(relations.equations), [] if implied else relations.redundant)
     shape = (relations.equations, relations.cells)
     matrix = csr_matrix((relations.coefs, relations.indices, relations.indptr), shape=shape)[kept][:, free]
     right = -relations.residual(floor)[kept] / base
